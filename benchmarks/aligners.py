@@ -3,10 +3,10 @@
 from importlib.util import find_spec
 
 from benchmarks.prepared import Corpus
-from dragoman.corpus.aligners import Method, Symmetrization, Words, links, lower_words
+from dragoman.corpus.aligners import Method, Symmetrization, WordPair, links, lower_words
 from dragoman.corpus.examples import read_pairs
 from dragoman.corpus.pharaoh import read_gold
-from dragoman.evaluation.alignment import AlignmentScore, error_rate
+from dragoman.evaluation.alignment import AlignmentQuality, error_rate
 
 ALIGNERS = {
     "IBM 1 (sil-thot)": (Method.ibm1, Symmetrization.forward),
@@ -16,7 +16,7 @@ ALIGNERS = {
 }
 
 
-def statistical(prepared: Corpus) -> dict[str, AlignmentScore]:
+def statistical(prepared: Corpus) -> dict[str, AlignmentQuality]:
     """Score the aligners of sil-thot on the development pairs, which they learn from, without links, beside the
     training pairs. Empty if it is not installed.
     """
@@ -25,7 +25,7 @@ def statistical(prepared: Corpus) -> dict[str, AlignmentScore]:
     source, target = prepared.overrides["data.source"], prepared.overrides["data.target"]
     words = lower_words("whitespace")
     train, dev = (
-        [Words(*map(words, pair)) for pair in read_pairs(prepared.texts / part, source, target)]
+        [WordPair(*map(words, pair)) for pair in read_pairs(prepared.texts / part, source, target)]
         for part in ("train", "dev")
     )
     gold = read_gold(prepared.texts / f"dev.{source}-{target}.align")

@@ -13,7 +13,7 @@ from dragoman.model import build
 from dragoman.model.weights import weights, write_tensors
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
-from dragoman.training.folder import prove
+from dragoman.training.folder import write_proof
 
 NEVER = -1e4  # logit of the end symbol: only the limit ends a translation
 
@@ -27,9 +27,9 @@ def prepare(config: Config, folder: RunFolder) -> list[str]:
     model = build.build(config.model, (len(source.vocabulary),), len(target.vocabulary))
     model.output.get_parameter("bias").data[EOS] = NEVER
     write_tensors(folder.weights(), weights(model), {})
-    prove(folder)
+    write_proof(folder)
     folder.config.write_text(document.dump(config), encoding="utf-8")
-    shortlist.shortlist(shortlist.Options(folder.path))
+    shortlist.shortlist(shortlist.ShortlistOptions(folder.path))
     try:
         export.write(Run.load(folder.path), int8=True)
     except UserError as error:

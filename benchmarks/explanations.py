@@ -22,7 +22,7 @@ from dragoman import demo
 from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.corpus.pharaoh import Links
-from dragoman.evaluation.alignment import AlignmentScore, error_rate, links
+from dragoman.evaluation.alignment import AlignmentQuality, error_rate, links
 from dragoman.run.run import Run
 from dragoman.text.pipeline import TextPipeline
 from dragoman.training import checks, session
@@ -164,7 +164,7 @@ def show(parts: dict[str, Path]) -> None:
 
 def _cells(figures: Sequence[float]) -> list[str]:
     *score, same = figures
-    return [f"{100 * AlignmentScore(*score).error_rate:.1f}", f"{100 * same:.0f} %"]
+    return [f"{100 * AlignmentQuality(*score).error_rate:.1f}", f"{100 * same:.0f} %"]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -27,7 +27,7 @@ from dragoman.configuration import document
 from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus.pharaoh import read_gold
 from dragoman.errors import UserError
-from dragoman.evaluation.alignment import AlignmentScore, error_rate
+from dragoman.evaluation.alignment import AlignmentQuality, error_rate
 from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.files.reading import read_lines
 from dragoman.training import session
@@ -46,7 +46,7 @@ class Result(NamedTuple):
     """Results of a trained row: BLEU of the test sets, agreement with gold alignments (0 to 1), parameters."""
 
     bleu: dict[str, float]
-    alignment: AlignmentScore | None
+    alignment: AlignmentQuality | None
     parameters: int
 
 
@@ -177,7 +177,7 @@ def work(part: Part, row: Row, folder: Path) -> None:
 def result(path: Path) -> Result:
     stored = provenance.read(path)
     alignment = stored["alignment"]
-    return Result(stored["bleu"], alignment and AlignmentScore(*alignment), stored["parameters"])
+    return Result(stored["bleu"], alignment and AlignmentQuality(*alignment), stored["parameters"])
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -246,7 +246,7 @@ def _spread(figures: Sequence[float]) -> str:
     return f"{mean(figures):.1f}" + (f" ± {stdev(figures):.1f}" if len(figures) > 1 else "")
 
 
-def _shares(alignment: AlignmentScore | None) -> str:
+def _shares(alignment: AlignmentQuality | None) -> str:
     return " | ".join(f"{100 * figure:.1f}" for figure in alignment) if alignment else " |  | "
 
 

@@ -21,8 +21,8 @@ from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration import document
 from dragoman.configuration.config import Config
 from dragoman.corpus import formats
-from dragoman.corpus.sample import look
-from dragoman.corpus.sizes import Corpus, choose
+from dragoman.corpus.sample import measure_sample
+from dragoman.corpus.sizes import CorpusFiles, choose
 from dragoman.training import checks
 
 START = "start"
@@ -80,9 +80,11 @@ TABLE = Table(
 def config(row: Row, options: argparse.Namespace) -> Config:
     """Write what `init` would if there is no configuration yet, and read it with the row's options and run folder."""
     train, dev = (str(options.data / f"{part}.tsv") for part in ("train", "dev"))
-    corpus = Corpus(train, dev, *formats.languages(train).names)
+    corpus = CorpusFiles(train, dev, *formats.find_languages(train).names)
     if not row.config.is_file():
-        base_config = choose(corpus, look(corpus.train, corpus.source, corpus.target), str(options.folder / START))
+        base_config = choose(
+            corpus, measure_sample(corpus.train, corpus.source, corpus.target), str(options.folder / START)
+        )
         write(row.config, [document.commented(base_config)])
     return checks.load_config(
         row.config, {"run": str(options.folder / row.slug), "device.threads": "1", **row.overrides}

@@ -29,7 +29,7 @@ from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics.errors import ExactMatch
+from dragoman.evaluation.metrics.errors import ExactMatchRate
 from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.files.reading import existing, read_lines
 from dragoman.training import checks
@@ -200,7 +200,7 @@ def scored(runs: Sequence[Path], corpus: str, options: argparse.Namespace, way: 
         texts = [translation.text for translation in model.translate([pair.source for pair in pairs])]
         right = [[pair.target for pair in pairs]]
         scores_by_way[part] = Score(
-            *(metric.corpus(texts, right).value for metric in (Bleu(tokenize="none"), ExactMatch()))
+            *(metric.corpus(texts, right).value for metric in (Bleu(tokenize="none"), ExactMatchRate()))
         )
     return scores_by_way
 

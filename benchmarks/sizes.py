@@ -34,8 +34,8 @@ from dragoman.configuration import document
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus import formats
 from dragoman.corpus.examples import read_pairs
-from dragoman.corpus.sample import look
-from dragoman.corpus.sizes import SIZES, Corpus, Size, choose, sizes
+from dragoman.corpus.sample import measure_sample
+from dragoman.corpus.sizes import SIZES, CorpusFiles, Size, choose, sizes
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.training import checks
@@ -130,8 +130,8 @@ TABLE = Table("benchmarks.sizes", str(__doc__), rows, folder="runs/sizes-table",
 def config(row: Row, options: argparse.Namespace) -> Config:
     """Write what `init` would if the line of its table were that of the setting, and read it with the row's options."""
     train, dev = (str(options.data / _corpus(row) / f"{part}.tsv") for part in ("train", "dev"))
-    corpus = Corpus(train, dev, *formats.languages(train).names)
-    sample = look(corpus.train, corpus.source, corpus.target)
+    corpus = CorpusFiles(train, dev, *formats.find_languages(train).names)
+    sample = measure_sample(corpus.train, corpus.source, corpus.target)
     size = SETTINGS[_setting(row)].size(sizes(sample.pairs))
     write(row.config, [document.commented(choose(corpus, sample, str(options.folder / row.slug), size=size))])
     return checks.load_config(row.config, {"device.threads": "1", **row.overrides})

@@ -32,7 +32,7 @@ from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus import formats
 from dragoman.corpus.examples import Pair, read_pairs
-from dragoman.corpus.memory import Nearest
+from dragoman.corpus.memory import FuzzyMemory
 from dragoman.evaluation.baselines import ANY
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.files.reading import existing, read_lines
@@ -119,7 +119,7 @@ TABLE = Table(
 def config(row: Row, options: argparse.Namespace) -> Config:
     """Return a row's configuration with its data and run folder."""
     overrides = dict(row.overrides)
-    source, target = formats.languages(str(options.data / "memory.tsv")).names
+    source, target = formats.find_languages(str(options.data / "memory.tsv")).names
     alone = row.config == OWN
     corpora = {"data.train": "memory" if alone else "parent", "data.dev": "dev" if alone else "parent-dev", **overrides}
     for key in ("data.train", "data.dev"):
@@ -157,7 +157,7 @@ def placeholders(text: str) -> Counter[str]:
 
 
 def _read(part: str, options: argparse.Namespace) -> list[Pair]:
-    names = formats.languages(str(options.data / "memory.tsv")).names
+    names = formats.find_languages(str(options.data / "memory.tsv")).names
     return list(read_pairs(str(_corpus(part, options)), *names))
 
 
@@ -193,7 +193,7 @@ def baselines(part: str, options: argparse.Namespace) -> dict[str, Score]:
 
 def nearest(pairs: Sequence[Pair], memory: Sequence[Pair]) -> Score:
     """Return the score of the translation of the most similar source."""
-    matcher = Nearest(memory, Normalizer(lowercase=False), punctuation, threshold=ANY)
+    matcher = FuzzyMemory(memory, Normalizer(lowercase=False), punctuation, threshold=ANY)
     return scored([next((match.translation for match in matcher.matches(pair.source)), "") for pair in pairs], pairs)
 
 

@@ -30,8 +30,8 @@ from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration import document
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import Pair, read_pairs
-from dragoman.corpus.sample import look
-from dragoman.corpus.sizes import Corpus, choose
+from dragoman.corpus.sample import measure_sample
+from dragoman.corpus.sizes import CorpusFiles, choose
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.text.protection import KINDS, Protection
 from dragoman.training import checks
@@ -101,8 +101,8 @@ TABLE = Table(
 def config(row: Row, options: argparse.Namespace) -> Config:
     """Write what `init` would for the strings of a row, and read it with the row's options."""
     train, run = _train(row, options), str(options.folder / row.slug)
-    corpus = Corpus(str(train), str(options.data / "dev.tsv"), *LANGUAGES)
-    write(row.config, [document.commented(choose(corpus, look(str(train), *LANGUAGES), run))])
+    corpus = CorpusFiles(str(train), str(options.data / "dev.tsv"), *LANGUAGES)
+    write(row.config, [document.commented(choose(corpus, measure_sample(str(train), *LANGUAGES), run))])
     return checks.load_config(row.config, {"run": run, "device.threads": "1", **row.overrides})
 
 

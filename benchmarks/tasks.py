@@ -25,7 +25,7 @@ from benchmarks.trainings import apart, keep_options, run_command
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics.errors import ExactMatch, TokenErrorRate
+from dragoman.evaluation.metrics.errors import ExactMatchRate, TokenErrorRate
 from dragoman.files.reading import read_lines
 from dragoman.run.run import Run
 from dragoman.training import checks, session
@@ -239,7 +239,7 @@ def work(task: Task, options: argparse.Namespace) -> None:
         pairs = list(read_pairs(folder / f"{part}.tsv", "source", "target"))
         texts = [translation.text for translation in model.translate([pair.source for pair in pairs])]
         references = [[pair.target for pair in pairs]]
-        exact[part] = ExactMatch().corpus(texts, references).value
+        exact[part] = ExactMatchRate().corpus(texts, references).value
         errors = TokenErrorRate(unit="token" if task.format in ("g2p", "scan") else "character")
         tokens[part] = errors.corpus(texts, references).value
     parameters = sum(parameter.numel() for run in runs for parameter in Run.load(run).model().parameters())

@@ -29,12 +29,12 @@ from benchmarks.rounds import peak_memory
 from dragoman import devices
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
-from dragoman.data.batch import Batch, pad
+from dragoman.data.batch import Batch, pad_tokens
 from dragoman.data.batch import TokenBatch as Symbols
-from dragoman.data.batching import portions
+from dragoman.data.batching import split_portions
 from dragoman.data.vocabulary import EOS, SPECIALS, SymbolTable
 from dragoman.model import build
-from dragoman.training.objectives.teacher_forcing import force
+from dragoman.training.objectives.teacher_forcing import force_targets
 
 SOURCE, LENGTH, SENTENCES = 10_000, 25, 80  # symbols; words of a sentence; sentences of a batch
 OUTPUTS = ("softmax", "nce", "partitioned", "classes", "huffman", "adaptive")  # the others copy, or spell
@@ -74,7 +74,7 @@ def batches(symbols: SymbolTable, portion: int | None) -> tuple[float, list[Batc
     batch_list += (
         [(sentence, None) for sentence in sentences_of_batch]
         if portion is None
-        else portions(sentences_of_batch, _distinct, portion)
+        else split_portions(sentences_of_batch, _distinct, portion)
     )
     seconds = (time.process_time() - began) / ROWS
     return seconds, [_batch(generator, words).within(of_portion) for words, of_portion in batch_list]
@@ -87,7 +87,7 @@ def _batch(generator: np.random.Generator, words: npt.NDArray[np.int64]) -> Batc
 
 
 def _sentences(words: npt.NDArray[np.int64]) -> Symbols:
-    return pad(list(np.pad(words, ((0, 0), (0, 1)), constant_values=EOS)))
+    return pad_tokens(list(np.pad(words, ((0, 0), (0, 1)), constant_values=EOS)))
 
 
 def _distinct(words: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -109,7 +109,7 @@ def work(output: Spec, symbols: int, updates: int) -> Figures:
             begun = time.process_time()
         optimizer.zero_grad()
         with device.autocast():
-            loss = force(learner, batch).loss
+            loss = force_targets(learner, batch).loss
         loss.total.backward()  # type: ignore[no-untyped-call]
         for parameter in learner.parameters():
             if parameter.grad is not None:

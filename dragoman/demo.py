@@ -17,7 +17,7 @@ from dragoman.corpus.pharaoh import Gold, pharaoh, read_gold
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.files.writing import write_atomically
-from dragoman.reporting import Translated
+from dragoman.reporting import TranslatedRun
 from dragoman.run.run import Run
 from dragoman.text.normalizer import printable
 from dragoman.training import checks, session
@@ -32,7 +32,7 @@ SHOWN = 10  # translations printed
 REPORTED = 300  # test sentences in the report
 
 
-class Part(NamedTuple):
+class DemoTestSet(NamedTuple):
     """A test set of the phrasebook."""
 
     pairs: list[Pair]
@@ -94,11 +94,11 @@ def write_corpus(folder: Path, sizes: Mapping[str, int]) -> None:
                         file.writelines(islice(lines, size))
 
 
-def write_report(model: Translator, run: Path, part: Part) -> Path:
+def write_report(model: Translator, run: Path, part: DemoTestSet) -> Path:
     """Write the report of the run with test sentences, and return its path."""
     sentences, links = inspection.translated(model, part.pairs[:REPORTED], part.gold[:REPORTED])
     loaded = Run.load(run)
-    reporting.write_page(loaded.folder.report, [Translated(loaded, sentences, links=links)])
+    reporting.write_page(loaded.folder.report, [TranslatedRun(loaded, sentences, links=links)])
     return loaded.folder.report
 
 
@@ -127,10 +127,10 @@ def mark(folder: Path, packaged: str, run: Path, data: Mapping[str, Any]) -> Pat
     return path
 
 
-def read(texts: Path, name: str) -> Part:
+def read(texts: Path, name: str) -> DemoTestSet:
     """Read a test set with its gold alignments."""
     pairs = list(read_pairs(str(texts / name), SOURCE, TARGET))
-    return Part(pairs, read_gold(texts / f"{name}.{SOURCE}-{TARGET}.align"))
+    return DemoTestSet(pairs, read_gold(texts / f"{name}.{SOURCE}-{TARGET}.align"))
 
 
 def read_some(prefix: Path, count: int) -> list[Pair]:

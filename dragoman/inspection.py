@@ -13,7 +13,7 @@ from dragoman.corpus.pharaoh import Gold
 from dragoman.data.language import Language
 from dragoman.errors import UserError
 from dragoman.evaluation import alignment, baselines
-from dragoman.evaluation.alignment import AlignmentScore
+from dragoman.evaluation.alignment import AlignmentQuality
 from dragoman.evaluation.metrics.metric import Score, predicted
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.run.run import Run, metric_rows
@@ -25,7 +25,7 @@ from dragoman.translation.result import Result
 from dragoman.translation.source_inputs import Text
 from dragoman.translation.translation import Translation
 from dragoman.translation.translator import Translator
-from dragoman.visualization.sentences import Example
+from dragoman.visualization.sentences import ReportSentence
 
 ALTERNATIVES = 5  # translations of a sentence in a report
 EXPLAINED = 2_000  # translations at most: a report shows no more
@@ -38,7 +38,7 @@ class Sentences(NamedTuple):
     """Translated sentences: the translations, and what a report shows of each."""
 
     texts: list[str]
-    examples: list[Example]
+    examples: list[ReportSentence]
 
     @property
     def references(self) -> list[str]:
@@ -169,11 +169,11 @@ def agreement(
     gold: Sequence[Gold],
     *,
     to: str | None = None,
-) -> AlignmentScore:
+) -> AlignmentQuality:
     """Score the agreement of attention in forced decoding with gold links. Raises UserError if a link is outside its
     sentence.
     """
-    return AlignmentScore.of(_agreements(translator, sources, references, gold, to=to).sum(axis=0).tolist())
+    return AlignmentQuality.of(_agreements(translator, sources, references, gold, to=to).sum(axis=0).tolist())
 
 
 def _agreements(
@@ -191,14 +191,14 @@ def _agreements(
     return alignment.agreements([translation.alignment for translation in scored], gold)
 
 
-def example(row: Result, gold: Iterable[tuple[int, int]] | None = None) -> Example:
+def example(row: Result, gold: Iterable[tuple[int, int]] | None = None) -> ReportSentence:
     """Return a translation as a report shows it. Gold links are those of the words of its only source."""
     translation = row.translation
     seen, confidence = translation.attention_matrix, translation.confidence
     first = int(0 in seen.shares)  # the column of the first word
     worded = [not source.regions for source in translation.sources]  # regions have no columns
     why = translation.explanation
-    return Example(
+    return ReportSentence(
         seen.columns,
         translation.words,
         row.reference,

@@ -21,7 +21,7 @@ from dragoman.configuration.messages import figure
 from dragoman.corpus import installed, parts
 from dragoman.corpus.cleaning import Cleaner, Rules
 from dragoman.corpus.examples import read_examples
-from dragoman.corpus.parts import Origin
+from dragoman.corpus.parts import PairWithOrigin
 from dragoman.demo import mark
 from dragoman.errors import UserError
 from dragoman.evaluation import baselines
@@ -46,8 +46,8 @@ class Messages(NamedTuple):
     that cannot be read.
     """
 
-    own: list[Origin]
-    other_programs: list[Origin]
+    own: list[PairWithOrigin]
+    other_programs: list[PairWithOrigin]
     description: str
     left_out: str
 
@@ -98,7 +98,7 @@ def _messages(language: str) -> Messages:
     cleaner = Cleaner(Rules(drop_copies=True))
     damaged: list[str] = []
     entries = ((domain, cleaner(unit)) for domain, unit in installed.read(paths, damaged))
-    rows = [Origin(entry, domain) for domain, entry in entries if entry]
+    rows = [PairWithOrigin(entry, domain) for domain, entry in entries if entry]
     counts = Counter(row.origin for row in rows)
     words = Counter[str]()
     for row in rows:

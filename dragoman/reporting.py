@@ -18,14 +18,14 @@ from dragoman.evaluation import groups
 from dragoman.evaluation.metrics.metric import Metric, Score
 from dragoman.evaluation.metrics.recorded import AlignmentErrorRate
 from dragoman.evaluation.metrics.table import METRICS
-from dragoman.evaluation.significance import Compared, judged, score_of
+from dragoman.evaluation.significance import ComparedScore, compare_or_score, score_of
 from dragoman.files.writing import write_atomically
 from dragoman.inspection import Sentences
 from dragoman.run.run import Run, facts, metric_rows
 from dragoman.visualization import report
 from dragoman.visualization.report import Report, RunView
-from dragoman.visualization.sentences import Example, Measure
-from dragoman.visualization.tables import Cell, Group, Groups, Scores
+from dragoman.visualization.sentences import ReportSentence, SentenceMetric
+from dragoman.visualization.tables import GroupRow, Groups, ScoreCell, Scores
 
 MOST_SENTENCES = 2000  # of a run in a report, so that even a phone can display it
 MOST_COUNTED = 1_000_000  # lines of the training data in which words are counted
@@ -35,7 +35,7 @@ Frequency: TypeAlias = Mapping[str, int]
 Counts: TypeAlias = Float[np.ndarray, "_ _"]  # of a metric for each sentence; runs may have others
 
 
-class Translated(NamedTuple):
+class TranslatedRun(NamedTuple):
     """A run, its translations of some sentences, scores beside those of its metrics, and how its attention agrees with
     gold links of each sentence, if there are any, as `alignment.agreements` counts it.
     """
@@ -60,19 +60,19 @@ class Tested(NamedTuple):
         """The counts of each run."""
         return [metric.counts(sentences.texts, [self.first.references]) for sentences in self.sentences]
 
-    def cells(self, metric: Metric, counts: Sequence[Counts], numbers: Sequence[int]) -> list[tuple[int, Cell]]:
+    def cells(self, metric: Metric, counts: Sequence[Counts], numbers: Sequence[int]) -> list[tuple[int, ScoreCell]]:
         """Judge the runs by sentences of these numbers."""
-        first, *later = judged(metric, [run_counts[numbers] for run_counts in counts], 1)
+        first, *later = compare_or_score(metric, [run_counts[numbers] for run_counts in counts], 1)
         return list(zip(self.runs, [_cell(first), *(_cell(judgment, first) for judgment in later)], strict=True))
 
 
-def write_page(path: Path, translated: Sequence[Translated], frequency: Frequency | None = None) -> None:
+def write_page(path: Path, translated: Sequence[TranslatedRun], frequency: Frequency | None = None) -> None:
     """Write the report of these runs as one HTML page."""
     with write_atomically(path) as file:
         file.write(report.page(contents(translated, frequency)))
 
 
-def contents(translated: Sequence[Translated], frequency: Frequency | None = None) -> Report:
+def contents(translated: Sequence[TranslatedRun], frequency: Frequency | None = None) -> Report:
     """Return what a report shows. `frequency` has the words of a corpus; if not given, those of the first run's
     training data are counted.
     """
@@ -99,7 +99,7 @@ def contents(translated: Sequence[Translated], frequency: Frequency | None = Non
         [*scores, *_error_rate(translated, tests)],
         further,
         [grouping for grouping in [*by_length, *by_edits, *by_frequency] if grouping.groups],
-        [Measure(name, metric.higher_is_better) for name, metric in metrics.items()],
+        [SentenceMetric(name, metric.higher_is_better) for name, metric in metrics.items()],
     )
 
 
@@ -136,13 +136,13 @@ def _test_set(sentences: Sentences) -> list[tuple[str | None, str]]:
     return [(example.reference, example.pair) for example in sentences.examples]
 
 
-def _cell(score: Compared | Score, base: Compared | Score | None = None) -> Cell:
+def _cell(score: ComparedScore | Score, base: ComparedScore | Score | None = None) -> ScoreCell:
     """What is shown of a score, with its difference from that of the baseline."""
     value = score_of(score).value
     difference = None if base is None else value - score_of(base).value
     if isinstance(score, Score):
-        return Cell(value, difference=difference)
-    return Cell(value, score.low, score.high, score.p, score.mark, difference)
+        return ScoreCell(value, difference=difference)
+    return ScoreCell(value, score.low, score.high, score.p, score.mark, difference)
 
 
 def _scores(name: str, metric: Metric, tests: Sequence[Tested], counts: Sequence[Sequence[Counts]]) -> list[Scores]:
@@ -150,7 +150,7 @@ def _scores(name: str, metric: Metric, tests: Sequence[Tested], counts: Sequence
     pairs = dict.fromkeys(example.pair for test in tests for example in test.first.examples)
     by_pair: list[Scores] = []
     for pair in pairs:
-        runs: list[tuple[int, Cell]] = []
+        runs: list[tuple[int, ScoreCell]] = []
         notes: list[str] = []
         for test, of_runs in zip(tests, counts, strict=True):
             numbers = [number for number, example in enumerate(test.first.examples) if example.pair == pair]
@@ -201,10 +201,10 @@ def _alone(named: tuple[str, Sequence[tuple[int, Score]]]) -> Scores:
     return Scores(name, cells, (), notes, UNTRANSLATED.get(name.lower()))
 
 
-def _error_rate(translated: Sequence[Translated], tests: Sequence[Tested]) -> list[Scores]:
+def _error_rate(translated: Sequence[TranslatedRun], tests: Sequence[Tested]) -> list[Scores]:
     """Return the alignment error rate of runs with gold links, in forced decoding; none if there are no links."""
     metric = AlignmentErrorRate()
-    runs: list[tuple[int, Cell]] = []
+    runs: list[tuple[int, ScoreCell]] = []
     notes: list[str] = []
     for test in tests:
         counts = [links for run in test.runs if (links := translated[run].links) is not None]
@@ -222,7 +222,7 @@ def _by_length(name: str, metric: Metric, test: Tested, counts: Sequence[Counts]
     read = [0] if data.pairs else [number for number, source in enumerate(data.source) if source not in data.features]
     lines = [max((example.texts[number][1] for number in read), key=len) for example in test.first.examples if read]
     by_length = [
-        Group(bucket.name, len(bucket.sentences), test.cells(metric, counts, bucket.sentences))
+        GroupRow(bucket.name, len(bucket.sentences), test.cells(metric, counts, bucket.sentences))
         for bucket in groups.by_length(lines)
     ]
     return Groups(f"{name} by length of the source", "Words", "Sentences", by_length, metric.higher_is_better)
@@ -230,25 +230,25 @@ def _by_length(name: str, metric: Metric, test: Tested, counts: Sequence[Counts]
 
 def _by_frequency(test: Tested, frequency: Frequency) -> Groups:
     """Group the words of the references, and those of translations alone."""
-    by_frequency: list[Group] = []
+    by_frequency: list[GroupRow] = []
     for bucket in range(len(groups.FREQUENCIES) + 1) if frequency else ():
-        metric = groups.Words(frequency, bucket)
+        metric = groups.WordBucketF1(frequency, bucket)
         counts = test.counts(metric)
         if any(run_counts.any() for run_counts in counts):
             cells = test.cells(metric, counts, range(len(counts[0])))
-            by_frequency.append(Group(metric.group, metric.number(test.first.references), cells))
+            by_frequency.append(GroupRow(metric.group, metric.number(test.first.references), cells))
     return Groups("F1 of words by their frequency in training", "Times", "Words", by_frequency)
 
 
 def _by_edits(test: Tested) -> Groups:
     """Group the edits that turn translations into references."""
     words = sum(len(line.split()) for line in test.first.references)
-    by_edits: list[Group] = []
+    by_edits: list[GroupRow] = []
     for name in groups.EDITS:
-        metric = groups.EditRate(name)
+        metric = groups.EditTypeRate(name)
         counts = test.counts(metric)
-        by_edits.append(Group(name, words, test.cells(metric, counts, range(len(counts[0])))))
-    return Groups("Edits by their type", "Edit", "Words", by_edits, groups.EditRate.higher_is_better)
+        by_edits.append(GroupRow(name, words, test.cells(metric, counts, range(len(counts[0])))))
+    return Groups("Edits by their type", "Edit", "Words", by_edits, groups.EditTypeRate.higher_is_better)
 
 
 def training_words(run: Run) -> Frequency:
@@ -276,7 +276,7 @@ def _columns(run: Run) -> tuple[str, ...]:
     return () if data.pairs else (*(name for name in data.source if name not in data.features), data.target)
 
 
-def _view(translated: Translated, metrics: Sequence[Metric]) -> RunView:
+def _view(translated: TranslatedRun, metrics: Sequence[Metric]) -> RunView:
     run, sentences = translated.run, translated.sentences
     rows = [{key: row[key] for key in row if not key.startswith("final/")} for row in metric_rows(run)]
     return RunView(
@@ -289,13 +289,13 @@ def _view(translated: Translated, metrics: Sequence[Metric]) -> RunView:
     )
 
 
-def _shown(sentences: Sentences) -> list[Example]:
+def _shown(sentences: Sentences) -> list[ReportSentence]:
     """Return as many sentences as a report shows, the first ones of each language pair."""
     pairs = dict.fromkeys(example.pair for example in sentences.examples)
     return [example for pair in pairs for example in sentences.of(pair).examples[: MOST_SENTENCES // len(pairs)]]
 
 
-def _valued(example: Example, metrics: Sequence[Metric]) -> Example:
+def _valued(example: ReportSentence, metrics: Sequence[Metric]) -> ReportSentence:
     if example.reference is None:
         return example
     values = [metric.sentence(example.target_text, [example.reference]).value for metric in metrics]

@@ -10,12 +10,12 @@ from torch import nn
 from dragoman.configuration import sections
 from dragoman.configuration.components import Problem, Spec
 from dragoman.configuration.config import Config, ModelConfig
-from dragoman.data.batch import Batch, SourceBatch, TokenBatch, pad
+from dragoman.data.batch import Batch, SourceBatch, TokenBatch, pad_tokens
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import EOS, Vocabulary
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.state import Tree, each_tensor
+from dragoman.model.state import Tree, map_tensors
 from dragoman.text.pipeline import TextPipeline
 from dragoman.training.objectives.objective import ObjectiveContext
 
@@ -64,7 +64,7 @@ def whole(model: ModelConfig) -> Config:
 
 def model_problems(config: Config) -> list[Problem]:
     """Invalid options of the model's parts, or else parts that do not fit together."""
-    return sections.part_problems(config.model, build.TABLES, ("model",)) or build.problems(config)
+    return sections.part_problems(config.model, build.TABLES, ("model",)) or build.find_problems(config)
 
 
 def build_model(
@@ -104,7 +104,7 @@ def shaken(part: Part, seed: int = 0, spread: float = 0.5) -> Part:
 
 def sentences(*rows: list[int], width: int = 0) -> TokenBatch:
     """Rows of words as a Sequence: the end symbol is added, then padding, up to `width` if that is wider."""
-    padded = pad([[*row, EOS] for row in rows])
+    padded = pad_tokens([[*row, EOS] for row in rows])
     extra = width - padded.ids.size(1)
     if extra <= 0:
         return padded
@@ -139,4 +139,4 @@ BATCH = pairs([[4, 5, 6], [7], [8, 4]], [[5, 4], [6, 7, 8, 4], [8]])
 
 def tile(state: Tree, times: int) -> Tree:
     """Every row of a state `times` times in a row: (B, ...) to (B * times, ...)."""
-    return each_tensor(lambda tensor: torch.repeat_interleave(tensor, times, dim=0), state)
+    return map_tensors(lambda tensor: torch.repeat_interleave(tensor, times, dim=0), state)

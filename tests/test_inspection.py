@@ -23,7 +23,7 @@ from dragoman.translation.attribution.attribution import explained
 from dragoman.translation.result import Result
 from dragoman.translation.transforms.confidence import Confidence
 from dragoman.translation.translation import Translation
-from dragoman.visualization.sentences import Example
+from dragoman.visualization.sentences import ReportSentence
 from tests import toy
 from tests.golden import Golden
 
@@ -33,10 +33,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run.load(toy.trained(tmp_path_factory.getbasetemp()))
 
 
-def example(source: list[str], target: list[str], reference: str | None) -> Example:
+def example(source: list[str], target: list[str], reference: str | None) -> ReportSentence:
     """Words that stand between spaces, each of which looks at its own."""
     attention, texts = np.eye(len(target), len(source)), (" ".join(source), " ".join(target))
-    return Example(source, target, reference, attention, -1.0, texts=[("en", texts[0])], target_text=texts[1])
+    return ReportSentence(source, target, reference, attention, -1.0, texts=[("en", texts[0])], target_text=texts[1])
 
 
 def sentences(lengths: Sequence[int], right: Sequence[bool]) -> Sentences:

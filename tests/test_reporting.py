@@ -16,10 +16,10 @@ from dragoman.evaluation.metrics.recorded import AlignmentErrorRate
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.evaluation.significance import compare
 from dragoman.inspection import Sentences, development
-from dragoman.reporting import Translated
+from dragoman.reporting import TranslatedRun
 from dragoman.run.run import Run
-from dragoman.visualization.sentences import Example
-from dragoman.visualization.tables import Group
+from dragoman.visualization.sentences import ReportSentence
+from dragoman.visualization.tables import GroupRow
 from tests import toy
 
 
@@ -33,7 +33,7 @@ def sentences(
 ) -> Sentences:
     """Translations, one source word after another if no sources are given."""
     examples = [
-        Example(
+        ReportSentence(
             source.split(),
             text.split(),
             reference,
@@ -56,7 +56,7 @@ BAD = [line if number % 2 else "deux trois" for number, line in enumerate(REFERE
 
 @pytest.mark.slow
 def test_runs_with_the_same_references_are_compared_with_the_first(run: Run) -> None:
-    report = reporting.contents([Translated(run, sentences(lines, REFERENCES)) for lines in (GOOD, BAD, GOOD)], {})
+    report = reporting.contents([TranslatedRun(run, sentences(lines, REFERENCES)) for lines in (GOOD, BAD, GOOD)], {})
     assert [(score.title, score.higher_is_better) for score in report.scores] == [("BLEU-2", True), ("chrF2", True)]
     for metric, card in zip((Bleu(order=2), Chrf()), report.scores, strict=True):
         expected = compare(metric, [metric.counts(lines, [REFERENCES]) for lines in (GOOD, BAD, GOOD)], 1)
@@ -82,7 +82,7 @@ def test_runs_with_the_same_references_are_compared_with_the_first(run: Run) -> 
 def test_runs_with_other_references_are_judged_alone(run: Run) -> None:
     changed_lines = [line.replace("un", "une") for line in REFERENCES]
     translated = [sentences(GOOD, REFERENCES), sentences(BAD, changed_lines), sentences(BAD, REFERENCES)]
-    card = reporting.contents([Translated(run, sentences_) for sentences_ in translated], {}).scores[0]
+    card = reporting.contents([TranslatedRun(run, sentences_) for sentences_ in translated], {}).scores[0]
     first, alone, compared = (cell for _, cell in card.runs)
     assert (first.difference, alone.difference) == (None, None)
     assert alone.p is None
@@ -92,7 +92,7 @@ def test_runs_with_other_references_are_judged_alone(run: Run) -> None:
 
 
 def test_too_few_sentences_have_values_alone(run: Run) -> None:
-    few = [Translated(run, sentences(lines[:19], REFERENCES[:19])) for lines in (GOOD, BAD)]
+    few = [TranslatedRun(run, sentences(lines[:19], REFERENCES[:19])) for lines in (GOOD, BAD)]
     (_, first), (_, second) = reporting.contents(few, {}).scores[0].runs
     assert math.isnan(first.low)
     assert second.p is None
@@ -104,7 +104,7 @@ def test_every_metric_of_any_run_scores_all_runs_and_all_sentences(run: Run) -> 
     more = [Spec("chrf"), Spec("ter"), Spec("bleu", {"order": 2, "lowercase": True})]
     other = replace(run, config=run.config.model_copy(update={"metrics": more}))
     translated = sentences([*GOOD, "neuf"], [*REFERENCES, None], [*REFERENCES, "nine"])
-    report = reporting.contents([Translated(run, translated), Translated(other, translated)], {})
+    report = reporting.contents([TranslatedRun(run, translated), TranslatedRun(other, translated)], {})
     names = [measure.name for measure in report.measures]
     assert names[:3] == ["BLEU-2", "chrF2", "TER"]
     assert names[3].startswith("BLEU-2 (nrefs:1|case:lc")
@@ -121,7 +121,7 @@ def test_every_metric_of_any_run_scores_all_runs_and_all_sentences(run: Run) -> 
 def test_language_pairs_have_scores_of_their_own(run: Run) -> None:
     french, german = sentences(GOOD, REFERENCES, pair="en-fr"), sentences(BAD, REFERENCES, pair="en-de")
     both = Sentences([*french.texts, *german.texts], [*french.examples, *german.examples])
-    report = reporting.contents([Translated(run, both)], {})
+    report = reporting.contents([TranslatedRun(run, both)], {})
     assert [score.title for score in report.scores] == ["BLEU-2 en-fr", "BLEU-2 en-de", "chrF2 en-fr", "chrF2 en-de"]
     metric = Bleu(order=2)
     assert [score.runs[0][1].value for score in report.scores[:2]] == [
@@ -129,7 +129,7 @@ def test_language_pairs_have_scores_of_their_own(run: Run) -> None:
     ]
 
 
-def group_rows(groups: Sequence[Group]) -> list[tuple[str, int, list[int]]]:
+def group_rows(groups: Sequence[GroupRow]) -> list[tuple[str, int, list[int]]]:
     return [(group.name, group.size, [round(cell.value) for _, cell in group.runs]) for group in groups]
 
 
@@ -142,7 +142,7 @@ def test_quality_is_told_for_each_length_of_the_source(run: Run) -> None:
         reference if right else "faux" for reference, right in zip(references, [1, 1, 1, 0, 0, 1], strict=True)
     ]
     one, other = sentences(translations, references), sentences(references, references, ["a"] * 6)
-    report = reporting.contents([Translated(run, one), Translated(run, other)], {})
+    report = reporting.contents([TranslatedRun(run, one), TranslatedRun(run, other)], {})
     assert [group.title for group in report.groups] == [
         *(f"{name} by length of the source" for name in ("BLEU-2", "chrF2")),
         "Edits by their type",
@@ -166,7 +166,7 @@ def test_the_length_of_a_source_is_that_of_a_text_which_is_given(run: Run) -> No
             update={"source": sources, "features": ("img",), "translation_memory": Spec("nearest")}
         )
         other = replace(run, config=run.config.model_copy(update={"data": data}))
-        groups = reporting.contents([Translated(other, seen)], {}).groups
+        groups = reporting.contents([TranslatedRun(other, seen)], {}).groups
         rows[sources] = [row.name for group in groups if "by length" in group.title for row in group.groups]
     assert rows == {("img", "en"): ["3-5", "3-5"], ("img",): []}
 
@@ -175,7 +175,9 @@ def test_the_length_of_a_source_is_that_of_a_text_which_is_given(run: Run) -> No
 def test_groups_of_other_references_have_tables_of_their_own(run: Run) -> None:
     """Each with as many sentences and words as that test set has."""
     few, many = sentences(["un deux"] * 3, ["un deux"] * 3), sentences(["six sept"] * 50, ["six sept"] * 50)
-    groups = reporting.contents([Translated(run, results) for results in (few, many, few)], {"un": 2, "six": 2}).groups
+    groups = reporting.contents(
+        [TranslatedRun(run, results) for results in (few, many, few)], {"un": 2, "six": 2}
+    ).groups
     titles = ["BLEU-2", "BLEU-2", "chrF2", "chrF2", "Edits", "Edits", "F1", "F1"]
     assert [group.title.partition(" ")[0] for group in groups] == titles
     rows = [[(row.name, row.size, [run for run, _ in row.runs]) for row in group.groups] for group in groups]
@@ -186,7 +188,7 @@ def test_groups_of_other_references_have_tables_of_their_own(run: Run) -> None:
 def test_quality_of_words_is_told_by_their_frequency(run: Run) -> None:
     translated = sentences(["un deux", "trois"], ["un deux", "six trois"])
     frequency = {"un": 5000, "deux": 2, "trois": 2}
-    groups = reporting.contents([Translated(run, translated)], frequency).groups[-1]
+    groups = reporting.contents([TranslatedRun(run, translated)], frequency).groups[-1]
     assert (groups.title, groups.by) == ("F1 of words by their frequency in training", "Times")
     assert group_rows(groups.groups) == [("0", 1, [0]), ("2-3", 2, [100]), ("over 999", 1, [100])]
 
@@ -196,7 +198,7 @@ def test_quality_of_words_is_told_by_their_frequency(run: Run) -> None:
 def test_edits_that_are_left_to_make_are_told_by_their_type(run: Run) -> None:
     references = ["un deux trois quatre"] * 30
     translated = [
-        Translated(run, sentences([text] * 30, references)) for text in ("un trois cinq", "un deux trois quatre")
+        TranslatedRun(run, sentences([text] * 30, references)) for text in ("un trois cinq", "un deux trois quatre")
     ]
     groups = reporting.contents(translated, {}).groups[-1]
     assert (groups.title, groups.by, groups.higher_is_better) == ("Edits by their type", "Edit", False)
@@ -215,7 +217,7 @@ def test_words_that_few_sentences_have_have_values_alone(run: Run, times: int, j
     """However many other sentences there are, as in `evaluate --by frequency`."""
     references = ["le chat"] * 100 + ["le loup"] * times
     wrong = [line.replace("loup", "chat") for line in references]
-    translated = [Translated(run, sentences(translations, references)) for translations in (wrong, references)]
+    translated = [TranslatedRun(run, sentences(translations, references)) for translations in (wrong, references)]
     rare, frequent = reporting.contents(translated, {"le": 5, "chat": 5}).groups[-1].groups
     assert (rare.name, frequent.name) == ("0", "4-9")
     for group, expected in ((rare, judged), (frequent, True)):
@@ -229,7 +231,7 @@ def test_words_that_few_sentences_have_have_values_alone(run: Run, times: int, j
 def test_words_that_only_a_translation_has_are_shown(run: Run) -> None:
     references = ["le chat"] * 30
     translated = [
-        Translated(run, sentences(translations, references)) for translations in (references, ["le loup"] * 30)
+        TranslatedRun(run, sentences(translations, references)) for translations in (references, ["le loup"] * 30)
     ]
     groups = reporting.contents(translated, {"le": 5, "chat": 5}).groups[-1]
     assert group_rows(groups.groups) == [("0", 0, [0, 0]), ("4-9", 60, [100, 67])]
@@ -239,17 +241,17 @@ def test_words_of_the_training_data_are_counted_unless_they_are_gone(run: Run, t
     lines = Path(f"{run.config.data.train[0]}.fr").read_text("utf-8").split()
     words = reporting.training_words(run)
     assert words == {word: lines.count(word) for word in set(lines)}
-    sets = [group.title for group in reporting.contents([Translated(run, *development(run))]).groups]
+    sets = [group.title for group in reporting.contents([TranslatedRun(run, *development(run))]).groups]
     assert sets[-1] == "F1 of words by their frequency in training"
     data = run.config.data.model_copy(update={"train": (str(tmp_path / "gone"),)})
     moved = replace(run, config=run.config.model_copy(update={"data": data}))
     assert reporting.training_words(moved) == {}
-    sets = [group.title for group in reporting.contents([Translated(moved, *development(run))]).groups]
+    sets = [group.title for group in reporting.contents([TranslatedRun(moved, *development(run))]).groups]
     assert sets == ["BLEU-2 by length of the source", "chrF2 by length of the source", "Edits by their type"]
 
 
 def test_what_needs_no_model_stands_beside_and_the_prediction_by_itself(run: Run) -> None:
-    report = reporting.contents([Translated(run, *development(run))] * 2)
+    report = reporting.contents([TranslatedRun(run, *development(run))] * 2)
     baselines, *_ = [[name for name, _ in score.baselines] for score in report.scores]
     assert baselines == ["copying en", "nearest neighbor"]
     assert [(scores.title, scores.higher_is_better, len(scores.runs)) for scores in report.further] == [
@@ -260,7 +262,7 @@ def test_what_needs_no_model_stands_beside_and_the_prediction_by_itself(run: Run
 
 
 def test_what_needs_no_model_stands_beside_the_scores_of_its_signature(run: Run) -> None:
-    translated = Translated(run, *development(run))
+    translated = TranslatedRun(run, *development(run))
     specs = (Spec("bleu"), Spec("bleu", {"tokenize": "char"}))
     with_metrics = replace(run, config=run.config.model_copy(update={"metrics": specs}))
     references = translated.sentences.with_references.references
@@ -280,7 +282,7 @@ def test_alignment_error_rates_of_runs_are_compared(run: Run) -> None:
     good, bad = (np.array([[2.0, 2.0, right, right]] * len(REFERENCES)) for right in (2, 1))
     changed_lines = [line.replace("un", "une") for line in REFERENCES]
     translated = [
-        Translated(run, sentences(GOOD, references), links=links)
+        TranslatedRun(run, sentences(GOOD, references), links=links)
         for references, links in ((REFERENCES, good), (REFERENCES, bad), (changed_lines, bad))
     ]
     *_, card = reporting.contents(translated, {}).scores
@@ -292,7 +294,7 @@ def test_alignment_error_rates_of_runs_are_compared(run: Run) -> None:
     assert (alone.value, alone.p, alone.difference) == (50, None, None)
     assert len(card.notes) == 3  # two signatures and a warning
     assert card.notes[0].startswith(f"percent|forced decoding|nrefs:1|sentences:{len(REFERENCES)}|references:")
-    plain = [Translated(run, sentences(GOOD, REFERENCES)), translated[1]]
+    plain = [TranslatedRun(run, sentences(GOOD, REFERENCES)), translated[1]]
     assert [score.title for score in reporting.contents(plain, {}).scores] == ["BLEU-2", "chrF2"]
 
 
@@ -300,7 +302,7 @@ def test_a_run_without_translations_has_no_scores(run: Run, tmp_path: Path) -> N
     shutil.copytree(run.folder.path, tmp_path / "run")
     begun = Run.load(tmp_path / "run")
     begun.folder.validation.unlink()
-    report = reporting.contents([Translated(begun, *development(begun))])
+    report = reporting.contents([TranslatedRun(begun, *development(begun))])
     assert (report.groups, report.runs[0].examples) == ([], [])
     assert all(not score.runs for score in report.scores)
 
@@ -309,7 +311,7 @@ def test_the_first_sentences_of_each_pair_are_shown(run: Run, monkeypatch: pytes
     monkeypatch.setattr(reporting, "MOST_SENTENCES", 4)
     french, german = (sentences(["a", "b", "c"], ["a", "b", "c"], pair=pair) for pair in ("en-fr", "en-de"))
     both = Sentences([*french.texts, *german.texts], [*french.examples, *german.examples])
-    (view,) = reporting.contents([Translated(run, both)], {}).runs
+    (view,) = reporting.contents([TranslatedRun(run, both)], {}).runs
     assert [(example.pair, example.target_text) for example in view.examples] == [
         ("en-fr", "a"),
         ("en-fr", "b"),

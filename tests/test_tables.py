@@ -45,7 +45,7 @@ def test_choices_are_those_of_what_takes_them() -> None:
     assert get_args(LanguageConfig.model_fields["pretokenizer"].annotation) == tuple(PRETOKENIZERS)
     assert evaluate_options.Tokenize == Tokenize
     assert evaluate_options.Test == significance.Test
-    assert get_args(get_type_hints(features.Options)["layer"]) == get_args(Layer)
+    assert get_args(get_type_hints(features.FeaturesOptions)["layer"]) == get_args(Layer)
 
 
 def test_every_key_that_takes_parts_has_its_table() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dragoman.translation.translation import Scored
 
 
-class Options(NamedTuple):
+class AlignOptions(NamedTuple):
     """Arguments and options of `dragoman align`."""
 
     files: PairFiles
@@ -67,7 +67,7 @@ class Aligned(NamedTuple):
 
 
 @command(epilog="Example: dragoman align train.en train.de -o links")
-def align(options: Options) -> None:
+def align(options: AlignOptions) -> None:
     """Align the words of sentence pairs with the attention of RUN or with a statistical model (extra `align`).
 
     Writes one line per pair in Pharaoh format, such as 0-0 1-2.
@@ -90,10 +90,10 @@ def align(options: Options) -> None:
         typer.echo(_agreement(links, right, confidence=options.confidence), err=True)
 
 
-def _by_attention(options: Options) -> Iterator[list[Aligned]]:
+def _by_attention(options: AlignOptions) -> Iterator[list[Aligned]]:
     """Yield the pairs aligned by a run, in portions."""
     from dragoman.cli import sources
-    from dragoman.data.language import only_text
+    from dragoman.data.language import is_only_text
     from dragoman.translation.loading import load
     from dragoman.translation.result import Result
 
@@ -101,7 +101,7 @@ def _by_attention(options: Options) -> Iterator[list[Aligned]]:
     outputs.check([("--output", options.output)], (source, target, options.gold), [run])
     translator = load(run, weights=options.weights)
     batches = sources.score_pairs(translator, source, target, assignments=options.arrays or (), to=options.to)
-    if options.gold and not only_text(translator.sources):
+    if options.gold and not is_only_text(translator.sources):
         raise UserError(f"--gold has links between two sentences, and {run} reads more than one text, or numbers")
 
     def aligned(scored: "Scored") -> Aligned:
@@ -112,7 +112,7 @@ def _by_attention(options: Options) -> Iterator[list[Aligned]]:
     return ([aligned(pair) for pair in scored] for scored in batches)
 
 
-def _by_counting(options: Options) -> Iterator[list[Aligned]]:
+def _by_counting(options: AlignOptions) -> Iterator[list[Aligned]]:
     """Yield the pairs aligned by a model that is trained on them, in portions."""
     from dragoman.corpus import aligners
 
@@ -122,7 +122,7 @@ def _by_counting(options: Options) -> Iterator[list[Aligned]]:
     if options.gold and options.pretokenizer is None:
         texts = list(texts)
         _tell_pretokenizer(texts, words)
-    pairs, more = ([aligners.Words(*map(words, pair)) for pair in corpus] for corpus in (texts, also))
+    pairs, more = ([aligners.WordPair(*map(words, pair)) for pair in corpus] for corpus in (texts, also))
     all_links = counting.links(pairs, more, options.method, options.symmetrize)
     both = (Aligned(pharaoh(links), links, pair.counts) for pair, links in zip(pairs, all_links, strict=True))
     return (portion.lines for portion in portions(both, PORTION))
@@ -156,11 +156,11 @@ def _check_numbers(right: Sequence[Gold], path: Path, pairs: int, source: Path) 
 def _agreement(links: Sequence[Links], right: Sequence[Gold], *, confidence: bool) -> str:
     """Tell how well the links found agree with the gold links."""
     from dragoman.cli.comparison import margin
-    from dragoman.evaluation.alignment import AlignmentScore, agreements
+    from dragoman.evaluation.alignment import AlignmentQuality, agreements
     from dragoman.evaluation.metrics.recorded import AlignmentErrorRate
 
     counts = agreements(links, right)
-    score = AlignmentScore.of(counts.sum(axis=0).tolist())
+    score = AlignmentQuality.of(counts.sum(axis=0).tolist())
     if not confidence:
         return str(score)
     half = margin(AlignmentErrorRate(), counts)

@@ -111,11 +111,11 @@ def _tagged(tag: str, text: str) -> str:
 
 
 def _of_one_source(run: Path) -> "Translator":
-    from dragoman.data.language import only_text
+    from dragoman.data.language import is_only_text
     from dragoman.translation.loading import load
 
     translator = load(run)
-    if not only_text(translator.sources) or translator.edited is not None:
+    if not is_only_text(translator.sources) or translator.edited is not None:
         raise UserError(f"{run}: reads more than one text, numbers, or what it edits; one text is to be translated")
     if translator.marks:
         raise UserError(f"{run}: has several languages; use translate --to, and put the files side by side")

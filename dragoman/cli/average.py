@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dragoman.run.run import Run
 
 
-class Options(NamedTuple):
+class AverageOptions(NamedTuple):
     """Arguments and options of `dragoman average`."""
 
     run: RunPath
@@ -37,11 +37,11 @@ class Options(NamedTuple):
 
 
 @command(epilog="Example: dragoman average runs/en-de --last 3 -o runs/en-de/mean.safetensors")
-def average(options: Options) -> None:
+def average(options: AverageOptions) -> None:
     """Average checkpoints of a run."""
     output = options.output
     from dragoman import devices
-    from dragoman.model.weights import fill, mean, write_tensors
+    from dragoman.model.weights import average_weights, load_weights, write_tensors
     from dragoman.run.run import Run
 
     outputs.check([("--output", output)], options.files or (), [options.run])
@@ -49,8 +49,8 @@ def average(options: Options) -> None:
     devices.use_threads(loaded.config.device)
     model = loaded.model()
     paths = options.files or _choose_weights(loaded, options.last, options.best)
-    tensors = mean(paths)
-    fill(model, tensors, paths[0])  # fails if they belong to another run
+    tensors = average_weights(paths)
+    load_weights(model, tensors, paths[0])  # fails if they belong to another run
     names = [path.name if path.parent == paths[0].parent else str(path) for path in paths]
     write_tensors(output, tensors, {"mean of": names})
     tell(f"{output}: the mean of {', '.join(names)}")

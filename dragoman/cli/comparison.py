@@ -5,49 +5,49 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from dragoman.cli.evaluate_options import EDITS, FREQUENCY, LENGTH, Options
-from dragoman.cli.scores import Text, check, entry, read
+from dragoman.cli.evaluate_options import EDITS, FREQUENCY, LENGTH, EvaluateOptions
+from dragoman.cli.scores import ScoredFile, check, entry, read
 from dragoman.cli.streams import aligned, tell
 from dragoman.configuration.messages import figure
 from dragoman.errors import UserError
 from dragoman.evaluation import groups
 from dragoman.evaluation.metrics.metric import Metric, Score
-from dragoman.evaluation.significance import FEWEST, Compared, judged, score_of, scored
+from dragoman.evaluation.significance import FEWEST, ComparedScore, compare_or_score, score_of, score_systems
 from dragoman.files.reading import shown
 
 if TYPE_CHECKING:
-    from dragoman.cli.evaluate_run import Translated
+    from dragoman.cli.evaluate_run import RunTranslations
     from dragoman.evaluation.significance import Counts
 
 OWN = ("system", "sentences")  # columns of every table
 
-Cell: TypeAlias = Compared | Score
+Cell: TypeAlias = ComparedScore | Score
 
 
-class Row(NamedTuple):
+class ComparisonRow(NamedTuple):
     """What scores are of, by the headings of a table, and the scores by the names of metrics."""
 
     of: dict[str, str | int]
     cells: list[Cell]
 
 
-class Corpus(NamedTuple):
+class ComparedCorpus(NamedTuple):
     """The translations of a test set by each system, and its references."""
 
-    systems: Sequence[Text]
+    systems: Sequence[ScoredFile]
     references: list[list[str]]
-    options: Options
+    options: EvaluateOptions
     further: str = ""  # what signatures have besides
 
     def rows(
         self, of: dict[str, str | int], metrics: Sequence[Metric], counts: "Sequence[Sequence[Counts]]"
-    ) -> list[Row]:
+    ) -> list[ComparisonRow]:
         """A row for each system, by the counts of each metric for each system."""
         named = len(self.systems) > 1
         compared = [self._compared(metric, of_systems) for metric, of_systems in zip(metrics, counts, strict=True)]
         columns = [[signed(cell, self.further) for cell in cells] for cells in compared]
         return [
-            Row({**of, "system": shown(system.path)} if named else of, list(cells))
+            ComparisonRow({**of, "system": shown(system.path)} if named else of, list(cells))
             for system, *cells in zip(self.systems, *columns, strict=True)
         ]
 
@@ -58,19 +58,21 @@ class Corpus(NamedTuple):
     def _compared(self, metric: Metric, counts: "Sequence[Counts]") -> Sequence[Cell]:
         options, references = self.options, len(self.references)
         if len(counts) == 1 and not options.confidence:
-            return scored(metric, counts, references)
-        return judged(metric, counts, references, test=options.test, samples=options.samples, seed=options.seed)
+            return score_systems(metric, counts, references)
+        return compare_or_score(
+            metric, counts, references, test=options.test, samples=options.samples, seed=options.seed
+        )
 
 
 def compared(
-    systems: Sequence[Text],
-    references: Sequence[Text],
+    systems: Sequence[ScoredFile],
+    references: Sequence[ScoredFile],
     metrics: Sequence[Metric],
-    options: Options,
-    run: "Translated | None",
+    options: EvaluateOptions,
+    run: "RunTranslations | None",
 ) -> str:
     """Return scores with intervals; for several systems in a table, with the p of each difference from the first."""
-    corpus = Corpus(systems, [lines for _, lines in references], options, run.signature if run else "")
+    corpus = ComparedCorpus(systems, [lines for _, lines in references], options, run.signature if run else "")
     tell_if_few(len(systems[0].lines))
     rows = corpus.rows({}, metrics, [corpus.counts(metric) for metric in metrics])
     if len(rows) > 1:
@@ -92,22 +94,22 @@ def tell_if_few(sentences: int) -> None:
 def margin(metric: Metric, counts: "Counts") -> float | None:
     """Return half of the 95 % interval of a score, if there are sentences enough."""
     tell_if_few(len(counts))
-    (score,) = judged(metric, [counts], 1)
-    return score.margin if isinstance(score, Compared) else None
+    (score,) = compare_or_score(metric, [counts], 1)
+    return score.margin if isinstance(score, ComparedScore) else None
 
 
 def grouped(
-    systems: Sequence[Text],
-    references: Sequence[Text],
+    systems: Sequence[ScoredFile],
+    references: Sequence[ScoredFile],
     metrics: Sequence[Metric],
-    options: Options,
-    run: "Translated | None",
+    options: EvaluateOptions,
+    run: "RunTranslations | None",
 ) -> str:
     """Return a table for each `--by`, or for each column of tags; as JSON a list of the rows of all."""
-    corpus = Corpus(systems, [lines for _, lines in references], options, run.signature if run else "")
+    corpus = ComparedCorpus(systems, [lines for _, lines in references], options, run.signature if run else "")
     of_sentences = not {EDITS, FREQUENCY}.issuperset(options.by or ())
     counts = [corpus.counts(metric) for metric in metrics if of_sentences]
-    tables: list[list[Row]] = []
+    tables: list[list[ComparisonRow]] = []
     for kind in options.by or ():
         if kind == FREQUENCY and options.corpus:
             tables.append(list(_by_frequency(corpus, options.corpus)))
@@ -126,14 +128,14 @@ def grouped(
 
 
 def _of_groups(
-    corpus: Corpus,
+    corpus: ComparedCorpus,
     metrics: Sequence[Metric],
     counts: "Sequence[Sequence[Counts]]",
     name: str,
-    sentence_groups: Sequence[groups.Group],
-) -> list[Row]:
+    sentence_groups: Sequence[groups.SentenceGroup],
+) -> list[ComparisonRow]:
     """Return the rows of groups of sentences, under the heading of how they were grouped."""
-    rows: list[Row] = []
+    rows: list[ComparisonRow] = []
     for group in sentence_groups:
         chosen = [[of_system[group.sentences] for of_system in of_systems] for of_systems in counts]
         rows += corpus.rows({name: group.name, "sentences": len(group.sentences)}, metrics, chosen)
@@ -141,8 +143,8 @@ def _of_groups(
 
 
 def _by_length(
-    options: Options, references: Sequence[Text], run: "Translated | None"
-) -> tuple[str, list[groups.Group]]:
+    options: EvaluateOptions, references: Sequence[ScoredFile], run: "RunTranslations | None"
+) -> tuple[str, list[groups.SentenceGroup]]:
     if run:
         longest = (
             max((text for text in texts if isinstance(text, str)), key=len, default="") for texts in run.sources.lines
@@ -155,7 +157,7 @@ def _by_length(
     return "source length", groups.by_length(source.lines)
 
 
-def _by_tags(path: Path, sentences: int, reserved: Container[str]) -> Iterator[tuple[str, list[groups.Group]]]:
+def _by_tags(path: Path, sentences: int, reserved: Container[str]) -> Iterator[tuple[str, list[groups.SentenceGroup]]]:
     """Yield groups by each column of a table with a header. `reserved` are the names of other columns of the output."""
     header, *rows = [line.split("\t") for line in read(path).lines] or [[]]
     for name in header:
@@ -170,18 +172,18 @@ def _by_tags(path: Path, sentences: int, reserved: Container[str]) -> Iterator[t
         yield name, groups.by_tag(tags)
 
 
-def _by_frequency(corpus: Corpus, path: Path) -> Iterator[Row]:
+def _by_frequency(corpus: ComparedCorpus, path: Path) -> Iterator[ComparisonRow]:
     """Yield rows for words by how often they are in a text."""
     frequency = groups.frequencies(read(path).lines)
     for bucket in range(len(groups.FREQUENCIES) + 1):
-        metric = groups.Words(frequency, bucket)
+        metric = groups.WordBucketF1(frequency, bucket)
         counts = corpus.counts(metric)
         words = sum(map(metric.number, corpus.references))
         if words or any(array.any() for array in counts):
             yield from corpus.rows({"frequency": metric.group, "words": words}, [metric], [counts])
 
 
-def _by_edits(corpus: Corpus, references: Sequence[Text]) -> Iterator[Row]:
+def _by_edits(corpus: ComparedCorpus, references: Sequence[ScoredFile]) -> Iterator[ComparisonRow]:
     """Yield rows for edits by their type: those that are left to make, or those that were made of `--edited`."""
     options = corpus.options
     edited = read(options.edited) if options.edited else None
@@ -194,13 +196,13 @@ def _by_edits(corpus: Corpus, references: Sequence[Text]) -> Iterator[Row]:
             metric = groups.EditScore(name, edited.lines, lowercase=options.lowercase)
             of["edits"] = sum(map(metric.number, corpus.references))
         else:
-            metric = groups.EditRate(name, lowercase=options.lowercase)
+            metric = groups.EditTypeRate(name, lowercase=options.lowercase)
         yield from corpus.rows(of, [metric], [corpus.counts(metric)])
 
 
-def table(rows: Sequence[Row], test: str) -> str:
+def table(rows: Sequence[ComparisonRow], test: str) -> str:
     """Aligned columns, and below them what the scores depend on and what the marks mean."""
-    cells = next((row.cells for row in rows if isinstance(row.cells[0], Compared)), rows[0].cells)
+    cells = next((row.cells for row in rows if isinstance(row.cells[0], ComparedScore)), rows[0].cells)
     scores = [score_of(cell) for cell in cells]
     lines = [[*rows[0].of, *(score.name for score in scores)]]
     lines += [
@@ -211,9 +213,9 @@ def table(rows: Sequence[Row], test: str) -> str:
     for score in scores:
         signed.setdefault(score.signature, []).append(score.name)
     notes = [f"{', '.join(names)}: {signature}" for signature, names in signed.items()]
-    if isinstance(cells[0], Compared):
+    if isinstance(cells[0], ComparedScore):
         notes.append("±: half of the 95 % interval, by bootstrap")
-    if any(isinstance(cell, Compared) and cell.p is not None for row in rows for cell in row.cells):
+    if any(isinstance(cell, ComparedScore) and cell.p is not None for row in rows for cell in row.cells):
         named = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}[test]
         notes.append(f"p: of the difference from {[*rows[0].of.values()][-1]}, by {named}; * p < 0.05, ** p < 0.01")
     return "\n".join([aligned(lines), "", *notes])
@@ -246,7 +248,7 @@ def _entry(cell: Cell) -> dict[str, Any]:
     return {**entry(cell.score), **confidence}
 
 
-def as_object(row: Row) -> dict[str, Any]:
+def as_object(row: ComparisonRow) -> dict[str, Any]:
     """A row as sacreBLEU has a system in a paired test: each metric under its name, with signatures."""
     return {**row.of, **{score_of(cell).name: _value(cell) for cell in row.cells}}
 

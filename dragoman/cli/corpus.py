@@ -17,7 +17,7 @@ from dragoman.errors import UserError
 from dragoman.text.normalizer import printable
 
 if TYPE_CHECKING:
-    from dragoman.corpus.parts import Origin
+    from dragoman.corpus.parts import PairWithOrigin
     from dragoman.corpus.translation_unit import TranslationUnit
 
 ROWS = 20  # domains that are listed
@@ -90,7 +90,7 @@ def corpus(options: CorpusOptions) -> None:
 
     places, names, _ = corpora(options.files or [], options.columns or ())
 
-    def rows() -> "Iterator[Origin]":
+    def rows() -> "Iterator[PairWithOrigin]":
         yield from _cleaned(cleaner, _units(places, names))
         cleaner.check()
 
@@ -113,7 +113,7 @@ def _installed(options: CorpusOptions, language: str, cleaner: "Cleaner") -> Non
     counts = Counter[str]()
     damaged: list[str] = []
 
-    def rows() -> "Iterator[Origin]":
+    def rows() -> "Iterator[PairWithOrigin]":
         for row in _cleaned(cleaner, installed.read(paths, damaged)):
             counts[row.origin] += 1
             yield row
@@ -141,17 +141,17 @@ def _units(places: Sequence[str], names: Sequence[str]) -> "Iterator[tuple[str, 
         yield from ((place, unit) for unit in units)
 
 
-def _cleaned(cleaner: "Cleaner", units: "Iterator[tuple[str, TranslationUnit]]") -> "Iterator[Origin]":
-    from dragoman.corpus.parts import Origin
+def _cleaned(cleaner: "Cleaner", units: "Iterator[tuple[str, TranslationUnit]]") -> "Iterator[PairWithOrigin]":
+    from dragoman.corpus.parts import PairWithOrigin
 
     for origin, unit in units:
         entry = cleaner(unit)
         if entry:
-            yield Origin(entry, one_line(origin))
+            yield PairWithOrigin(entry, one_line(origin))
 
 
 def _write(
-    options: CorpusOptions, rows: "Iterator[Origin]", names: Sequence[str], third: str, read: Sequence[Path]
+    options: CorpusOptions, rows: "Iterator[PairWithOrigin]", names: Sequence[str], third: str, read: Sequence[Path]
 ) -> None:
     """The files, and a line about each. UserError where one would replace what is read, or is there."""
     from dragoman.corpus import parts

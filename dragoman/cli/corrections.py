@@ -16,7 +16,7 @@ from dragoman.files.writing import write_atomically
 REMOVES = Conflicts("--output", "--source", "--target", "--history", because="it removes corrections and writes none")
 
 
-class Options(NamedTuple):
+class CorrectionsOptions(NamedTuple):
     """Arguments and options of `dragoman corrections`."""
 
     database: Annotated[Path, typer.Argument(metavar="DB", help="Corrections database of `serve --corrections`.")]
@@ -47,7 +47,7 @@ class Options(NamedTuple):
 
 
 @command(epilog="Example: dragoman corrections corrections.sqlite -o corrections.tmx")
-def corrections(options: Options) -> None:
+def corrections(options: CorrectionsOptions) -> None:
     """Export the corrections collected by `serve`, or remove some.
 
     Writes the last correction of each sentence, for other tools and for `train --finetune`.

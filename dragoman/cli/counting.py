@@ -13,7 +13,7 @@ from dragoman.cli.option_rules import Conflicts, Requires
 from dragoman.cli.options import ColumnNames
 from dragoman.cli.options import Columns as AnyColumns
 from dragoman.cli.streams import tell
-from dragoman.corpus.aligners import LONGEST, Find, Method, Symmetrization, Words
+from dragoman.corpus.aligners import LONGEST, Find, Method, Symmetrization, WordPair
 from dragoman.corpus.pharaoh import Gold, Links, read_gold, without_word_0
 from dragoman.files.reading import shown
 
@@ -112,7 +112,7 @@ def _by_network() -> "Find":
 
 
 def links(
-    pairs: Sequence[Words], also: Sequence[Words], method: Method | None, symmetrization: Symmetrization | None
+    pairs: Sequence[WordPair], also: Sequence[WordPair], method: Method | None, symmetrization: Symmetrization | None
 ) -> Iterator[Links]:
     """Yield the links of each pair, by a model that is trained on all of them."""
     from dragoman import threads

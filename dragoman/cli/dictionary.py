@@ -9,12 +9,12 @@ from dragoman.cli import counting, outputs
 from dragoman.cli.counting import OF_RUN, ByMethod, Columns, MorePairs, PairFiles, Symmetrized, TokenizedBy
 from dragoman.cli.options import ArrayFiles, OutputFile, Threads, To, Weights, command
 from dragoman.cli.streams import one_stream, output, tell
-from dragoman.corpus.aligners import Words, lowered
-from dragoman.corpus.dictionary import Linked
+from dragoman.corpus.aligners import WordPair, lowered
+from dragoman.corpus.dictionary import LinkedPair
 from dragoman.errors import UserError
 
 
-class Options(NamedTuple):
+class DictionaryOptions(NamedTuple):
     """Arguments and options of `dragoman dictionary`."""
 
     files: PairFiles
@@ -42,7 +42,7 @@ class Options(NamedTuple):
 
 
 @command(epilog="Example: dragoman dictionary train.en train.de -o words.tsv")
-def dictionary(options: Options) -> None:
+def dictionary(options: DictionaryOptions) -> None:
     """Extract a bilingual dictionary with the attention of RUN or with a statistical model (extra `align`).
 
     Writes a table of source word, target word, probability and count, for `translate --dictionary`.
@@ -61,7 +61,7 @@ def dictionary(options: Options) -> None:
     tell(f"{len(entries):,} translations of {words:,} words")
 
 
-def _by_attention(options: Options) -> Iterator[Linked]:
+def _by_attention(options: DictionaryOptions) -> Iterator[LinkedPair]:
     """Yield the pairs as a run aligns them: their target and the first text that it reads."""
     from dragoman.cli import sources
     from dragoman.data.language import Language
@@ -76,16 +76,16 @@ def _by_attention(options: Options) -> Iterator[Linked]:
     for portion in sources.score_pairs(translator, source, target, assignments=options.arrays or (), to=options.to):
         for scored in portion:
             seen = scored.sources[texts[0]]
-            yield Linked(seen.words, scored.words, seen.alignment)
+            yield LinkedPair(seen.words, scored.words, seen.alignment)
 
 
-def _by_counting(options: Options) -> Iterator[Linked]:
+def _by_counting(options: DictionaryOptions) -> Iterator[LinkedPair]:
     """Yield the pairs as a model aligns them that is trained on them: in lower case, but they stay as written."""
     from dragoman.corpus import aligners
 
     words = aligners.written_words(options.pretokenizer or "punctuation")
     corpora = counting.corpora(options.files, options.columns, options.also, options.output)
-    written, also = ([Words(*map(words, pair)) for pair in corpus] for corpus in corpora)
-    low, more = ([Words(*map(lowered, pair)) for pair in corpus] for corpus in (written, also))
+    written, also = ([WordPair(*map(words, pair)) for pair in corpus] for corpus in corpora)
+    low, more = ([WordPair(*map(lowered, pair)) for pair in corpus] for corpus in (written, also))
     for pair, links in zip(written, counting.links(low, more, options.method, options.symmetrize), strict=True):
-        yield Linked(*pair.lists, links)
+        yield LinkedPair(*pair.lists, links)

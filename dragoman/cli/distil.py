@@ -46,7 +46,7 @@ def distil(
         raise UserError("distil: expected a run and a configuration: dragoman distil RUN student.yaml")
     from dragoman.cli.train import tell_next, trained
     from dragoman.cli.translate import translate
-    from dragoman.cli.translate_options import Options
+    from dragoman.cli.translate_options import TranslateOptions
     from dragoman.corpus.examples import corpus_files
     from dragoman.training import checks
 
@@ -70,7 +70,7 @@ def distil(
         if not translations.exists():
             tell(f"{translations}: what {' and '.join(map(str, runs))} make of {data.places('train')}")
             resume = partial(translations).exists()
-            translate(Options([*runs, texts], output=translations, resume=resume, beam=beam, engine=engine))
+            translate(TranslateOptions([*runs, texts], output=translations, resume=resume, beam=beam, engine=engine))
     if run := trained(learned):
         tell_next(learned, run)
 

@@ -11,12 +11,12 @@ from dragoman.cli.sources import languages
 from dragoman.cli.streams import Portion, tell
 from dragoman.corpus import formats
 from dragoman.corpus.features import Given
-from dragoman.corpus.memory import Nearest
+from dragoman.corpus.memory import FuzzyMemory
 from dragoman.corpus.naming import is_language, is_name
 from dragoman.documents import table
 from dragoman.documents.document import File
-from dragoman.documents.passages import Passage, split
-from dragoman.documents.translated import Sentence, Translated
+from dragoman.documents.passages import Passage, split_text
+from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
 from dragoman.files.reading import read_chunks, shown
 from dragoman.files.writing import write_atomically
@@ -93,11 +93,11 @@ def fill(
     document = table.document(File(name, b"".join(read_chunks(str(path))), names))
     if target is None and kind.binary:
         raise UserError(f"{shown(path)}: name the file to write with -o")
-    passages = [split(line.text, names[0], sentences=kind.prose) for line in document.lines]
+    passages = [split_text(line.text, names[0], sentences=kind.prose) for line in document.lines]
     if exact and (recall := translator.processor.reading.recall):
         passages = [_as_remembered(passage, recall.memory) for passage in passages]
     translations = iter(_translated([sentence for passage in passages for sentence in passage.sentences], translate))
-    done = [Translated(passage, tuple(next(translations) for _ in passage.sentences)) for passage in passages]
+    done = [TranslatedText(passage, tuple(next(translations) for _ in passage.sentences)) for passage in passages]
     written = document.written(done)
     if target is None or str(target) == "-":
         typer.echo(written, nl=False)
@@ -107,13 +107,13 @@ def fill(
     tell(f"{shown(path)}: {sum(passage.complete for passage in done):,} of {len(done):,} {kind.done}")
 
 
-def _as_remembered(passage: Passage, memory: Nearest) -> Passage:
+def _as_remembered(passage: Passage, memory: FuzzyMemory) -> Passage:
     """The text as one sentence, if the memory has it as a whole."""
     several = len(passage.sentences) > 1
     return passage.whole if several and memory.exact(passage.whole.sentences[0]) is not None else passage
 
 
-def _translated(sentences: Sequence[str], translate: Translate) -> list[Sentence]:
+def _translated(sentences: Sequence[str], translate: Translate) -> list[TranslatedSentence]:
     """Translate sentences, each different one once."""
     texts = list(dict.fromkeys(sentences))
     translations: dict[str, Translation] = {}
@@ -123,4 +123,4 @@ def _translated(sentences: Sequence[str], translate: Translate) -> list[Sentence
             translated = translate(Portion(first + 1, [(text,) for text in portion]))
             translations |= zip(portion, translated, strict=True)
             advance(len(portion))
-    return [Sentence(translations[text].text.strip(), translations[text]) for text in sentences]
+    return [TranslatedSentence(translations[text].text.strip(), translations[text]) for text in sentences]

@@ -9,15 +9,15 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from dragoman.cli import evaluate_options
-from dragoman.cli.evaluate_options import Options
+from dragoman.cli.evaluate_options import EvaluateOptions
 from dragoman.cli.options import command
 from dragoman.cli.streams import one_stream
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
 
 if TYPE_CHECKING:
-    from dragoman.cli.evaluate_run import Translated
-    from dragoman.cli.scores import Text
+    from dragoman.cli.evaluate_run import RunTranslations
+    from dragoman.cli.scores import ScoredFile
     from dragoman.evaluation.metrics.metric import Metric
 
 
@@ -34,7 +34,7 @@ class _NamesMetrics(TyperCommand):
 
 
 @command(cls=_NamesMetrics, epilog="Example: dragoman evaluate test.de -i baseline.de -i new.de --metrics bleu,chrf")
-def evaluate(options: Options) -> None:
+def evaluate(options: EvaluateOptions) -> None:
     """Score translations or a run against references: BLEU, chrF, TER and others, with signatures.
 
     Several systems are compared with the first; * marks p < 0.05 and ** p < 0.01. For a multilingual run, the share of
@@ -61,7 +61,7 @@ def evaluate(options: Options) -> None:
         typer.echo(_format_scores(systems, references, metrics, options, None))
 
 
-def _read(options: Options) -> "tuple[list[Text], list[Text]]":
+def _read(options: EvaluateOptions) -> "tuple[list[ScoredFile], list[ScoredFile]]":
     """Return the translations of each system and the references."""
     from dragoman.cli.scores import read
 
@@ -77,11 +77,11 @@ def _read(options: Options) -> "tuple[list[Text], list[Text]]":
 
 
 def _format_scores(
-    systems: "Sequence[Text]",
-    references: "Sequence[Text]",
+    systems: "Sequence[ScoredFile]",
+    references: "Sequence[ScoredFile]",
     metrics: "Sequence[Metric]",
-    options: Options,
-    run: "Translated | None",
+    options: EvaluateOptions,
+    run: "RunTranslations | None",
 ) -> str:
     """Return what is printed: scores, scores with intervals, or tables."""
     from dragoman.cli import comparison, scores

@@ -4,22 +4,25 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dragoman.cli import scores
-from dragoman.cli.comparison import Cell, Row, as_object, signed, table, tell_if_few, written
-from dragoman.cli.evaluate_options import Options
-from dragoman.cli.scores import Text
+from dragoman.cli.comparison import Cell, ComparisonRow, as_object, signed, table, tell_if_few, written
+from dragoman.cli.evaluate_options import EvaluateOptions
+from dragoman.cli.scores import ScoredFile
 from dragoman.cli.streams import tell
 from dragoman.evaluation import downstream
 from dragoman.evaluation.downstream import Accuracy, Classifier
 from dragoman.evaluation.metrics.metric import Score
-from dragoman.evaluation.significance import judged, score_of
+from dragoman.evaluation.significance import compare_or_score, score_of
 from dragoman.files.reading import shown
 
 if TYPE_CHECKING:
-    from dragoman.cli.evaluate_run import Translated
+    from dragoman.cli.evaluate_run import RunTranslations
 
 
 def format_accuracies(
-    systems: Sequence[Text], references: Sequence[Text], options: Options, run: "Translated | None" = None
+    systems: Sequence[ScoredFile],
+    references: Sequence[ScoredFile],
+    options: EvaluateOptions,
+    run: "RunTranslations | None" = None,
 ) -> str:
     """Return the accuracy of a classifier on references and translations (of files, or of a run), with the drop from
     the first reference, and that of always saying the commonest label.
@@ -41,9 +44,10 @@ def format_accuracies(
     metric = Accuracy(classifier)
     counts = [metric.counts(labeled, [wanted]) for _, labeled in predictions]
     tell_if_few(len(wanted))
-    cells = judged(metric, counts, 1, test=options.test, samples=options.samples, seed=options.seed)
+    cells = compare_or_score(metric, counts, 1, test=options.test, samples=options.samples, seed=options.seed)
     rows = [
-        Row({"text": name}, [cell, _drop(cell, cells[0])]) for (name, _), cell in zip(predictions, cells, strict=True)
+        ComparisonRow({"text": name}, [cell, _drop(cell, cells[0])])
+        for (name, _), cell in zip(predictions, cells, strict=True)
     ]
     if run:
         place = len(references)

@@ -24,7 +24,7 @@ RESAMPLED = Requires("--confidence", "several --input", "--downstream")
 OF_METRICS = Conflicts("--downstream", because="it measures with a classifier")
 
 
-class Options(NamedTuple):
+class EvaluateOptions(NamedTuple):
     """Arguments and options of `dragoman evaluate`."""
 
     references: Annotated[list[Path], typer.Argument(metavar="REFERENCE", help="Reference files.")]
@@ -139,7 +139,7 @@ class Options(NamedTuple):
         return {"tokenize": self.tokenize, "lowercase": self.lowercase or None, "unit": self.unit}
 
 
-def check(options: Options) -> None:
+def check(options: EvaluateOptions) -> None:
     """Refuse several sources of --by length, and options that would change nothing of the parts that are scored."""
     by = options.by or []
     if not options.run and len(options.source or ()) > 1:

@@ -5,30 +5,30 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from dragoman.cli.evaluate_options import Options
+from dragoman.cli.evaluate_options import EvaluateOptions
 from dragoman.cli.option_rules import is_given
 from dragoman.cli.streams import tell
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
-    from dragoman.cli.scores import Text
+    from dragoman.cli.scores import ScoredFile
     from dragoman.cli.sources import Sources
     from dragoman.evaluation.metrics.metric import Metric, Score
-    from dragoman.evaluation.significance import Compared
+    from dragoman.evaluation.significance import ComparedScore
     from dragoman.translation.translator import Translator
 
 
-class Translated(NamedTuple):
+class RunTranslations(NamedTuple):
     """Translations, further scores (none of parts), and the options that change them as the end of a signature."""
 
-    text: "Text"
-    references: "list[Text]"
-    further: "list[Compared | Score]"
+    text: "ScoredFile"
+    references: "list[ScoredFile]"
+    further: "list[ComparedScore | Score]"
     signature: str
     sources: "Sources"
 
 
-def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
+def translated(options: EvaluateOptions, metrics: "Sequence[Metric]") -> RunTranslations:
     """Translate `--source` (a file, or NAME=FILE for each of several) by a run or an ensemble.
 
     Further scores: how well it predicts the reference, if there is only one; for a run with several languages, the
@@ -49,9 +49,9 @@ def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
     check(len(sources.lines), sources.path, references)
     narrowed = load_runs(shortlist=options.shortlist) if options.shortlist else None
     translations = _translated(translator, sources, options)
-    further: list[Compared | Score] = []
+    further: list[ComparedScore | Score] = []
     if options.by:
-        return Translated(translations, references, [], _signature(options), sources)
+        return RunTranslations(translations, references, [], _signature(options), sources)
     if len(references) == 1:  # comparable only between runs with the same symbols
         further += _prediction(translator, sources, references[0], options)
     if translator.marks:
@@ -59,21 +59,21 @@ def translated(options: Options, metrics: "Sequence[Metric]") -> Translated:
         further += named(wrong, _signature(options))
     if narrowed:
         further += _with_shortlist(narrowed, sources, references, options, metrics)
-    return Translated(translations, references, further, _signature(options), sources)
+    return RunTranslations(translations, references, further, _signature(options), sources)
 
 
-def _translated(translator: "Translator", sources: "Sources", options: Options) -> "Text":
-    from dragoman.cli.scores import Text
+def _translated(translator: "Translator", sources: "Sources", options: EvaluateOptions) -> "ScoredFile":
+    from dragoman.cli.scores import ScoredFile
     from dragoman.cli.sources import search_of
 
     search = search_of(translator, options.search, options.beam)
     translations = translator.translate(
         sources.lines, to=options.to, beam_size=options.beam, search=search, exact=options.exact
     )
-    return Text(sources.path, [translation.text for translation in translations])
+    return ScoredFile(sources.path, [translation.text for translation in translations])
 
 
-def _signature(options: Options) -> str:
+def _signature(options: EvaluateOptions) -> str:
     """Return the options that change translations, as the end of a score's signature."""
     from dragoman.cli.scores import part
 
@@ -83,14 +83,14 @@ def _signature(options: Options) -> str:
 
 
 def _prediction(
-    translator: "Translator", sources: "Sources", reference: "Text", options: Options
-) -> "Sequence[Compared | Score]":
+    translator: "Translator", sources: "Sources", reference: "ScoredFile", options: EvaluateOptions
+) -> "Sequence[ComparedScore | Score]":
     """Return scores for how well the model predicts the reference, with intervals if these are asked for."""
     from dragoman import inspection
-    from dragoman.evaluation.significance import judged
-    from dragoman.training.validation import Likelihood, Predicted, likelihoods
+    from dragoman.evaluation.significance import compare_or_score
+    from dragoman.training.validation import Likelihood, PredictionMeasure, count_likelihoods
 
-    counts = likelihoods(translator.scorer, translator.pairs(sources.lines, reference.lines, to=options.to))
+    counts = count_likelihoods(translator.scorer, translator.pairs(sources.lines, reference.lines, to=options.to))
     likely = Likelihood.of(counts.sum(axis=0).tolist())
     scores = inspection.prediction(translator.target, likely.perplexity, likely.accuracy)
     if not options.confidence:
@@ -98,11 +98,15 @@ def _prediction(
     return [
         interval
         for score in scores
-        for interval in judged(Predicted(score), [counts], 1, samples=options.samples, seed=options.seed)
+        for interval in compare_or_score(
+            PredictionMeasure(score), [counts], 1, samples=options.samples, seed=options.seed
+        )
     ]
 
 
-def _wrong_language(run: Path, translations: "Text", references: "Sequence[Text]", wanted: str) -> "list[Score]":
+def _wrong_language(
+    run: Path, translations: "ScoredFile", references: "Sequence[ScoredFile]", wanted: str
+) -> "list[Score]":
     """Return the share of lines in another language than the one wanted, as far as the run's can be told apart."""
     from dragoman.evaluation.languages import wrong_language
     from dragoman.run.run import Run
@@ -119,8 +123,8 @@ def _wrong_language(run: Path, translations: "Text", references: "Sequence[Text]
 def _with_shortlist(
     translator: "Translator",
     sources: "Sources",
-    references: "Sequence[Text]",
-    options: Options,
+    references: "Sequence[ScoredFile]",
+    options: EvaluateOptions,
     metrics: "Sequence[Metric]",
 ) -> "list[Score]":
     """Return the scores with candidates, and the percentage of the references' symbols that are among these."""

@@ -29,7 +29,7 @@ NEAREST = 3
 MAPS = ("attention", "gradient", "erasure", "contrast")
 
 
-class Options(NamedTuple):
+class ExplainOptions(NamedTuple):
     """Arguments and options of `dragoman explain`."""
 
     words: Annotated[
@@ -87,7 +87,7 @@ class Options(NamedTuple):
 
 
 @command(epilog="Example: dragoman explain runs/en-de 'the red house' --contrast 'das Haus'")
-def explain(options: Options) -> None:
+def explain(options: ExplainOptions) -> None:
     """Attribute each target word to source words by attention, gradients and erasure."""
     runs, sentence = _split(options.words)
     exports = _exports(options)
@@ -135,7 +135,7 @@ def _check_sources(sentence: Sequence[str], translator: "Translator") -> "tuple[
     return tuple(sentence)
 
 
-def _exports(options: Options) -> list[tuple[str, Path]]:
+def _exports(options: ExplainOptions) -> list[tuple[str, Path]]:
     """Return the maps to write, with their files. Raises BadParameter if one is not called as MAPS and FORMATS are."""
     files: list[tuple[str, Path]] = []
     for text in options.export or ():
@@ -155,7 +155,7 @@ def _exports(options: Options) -> list[tuple[str, Path]]:
 
 
 def _explained(
-    translator: "Translator", inputs: "Sequence[tuple[Given, ...]]", options: Options
+    translator: "Translator", inputs: "Sequence[tuple[Given, ...]]", options: ExplainOptions
 ) -> "list[Translation]":
     """Return the translations of some lines with their explanations."""
     _check_lengths(translator, inputs, options)
@@ -183,7 +183,7 @@ def _explained(
     ]
 
 
-def _check_lengths(translator: "Translator", inputs: "Sequence[tuple[Given, ...]]", options: Options) -> None:
+def _check_lengths(translator: "Translator", inputs: "Sequence[tuple[Given, ...]]", options: ExplainOptions) -> None:
     """Raises UserError for a longer text than a search reads: time and memory grow with the square of its length."""
     from dragoman.translation.source_inputs import LONGEST
 
@@ -195,7 +195,7 @@ def _check_lengths(translator: "Translator", inputs: "Sequence[tuple[Given, ...]
         raise UserError(f"{name}: too long to be explained, more than {LONGEST} symbols")
 
 
-def _write(translation: "Translation", options: Options) -> None:
+def _write(translation: "Translation", options: ExplainOptions) -> None:
     """Print a translation with its explanation."""
     from dragoman.translation.result import Result
 
@@ -218,7 +218,7 @@ def _write(translation: "Translation", options: Options) -> None:
         console.print(drawn)
 
 
-def _draw(explanation: "Explanation", options: Options) -> "Iterator[object]":
+def _draw(explanation: "Explanation", options: ExplainOptions) -> "Iterator[object]":
     """Yield the maps, beams and contrasts that the options select."""
     from dragoman.translation.explanation import METHODS
     from dragoman.visualization import explained, heatmap

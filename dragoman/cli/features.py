@@ -12,7 +12,7 @@ from dragoman.cli.streams import tell
 from dragoman.errors import UserError
 
 
-class Options(NamedTuple):
+class FeaturesOptions(NamedTuple):
     """Arguments and options of `dragoman features`."""
 
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of images.")]
@@ -40,7 +40,7 @@ class Options(NamedTuple):
 
 
 @command(epilog="Example: dragoman features images --model timm:resnet50 -o train.image.npy")
-def features(options: Options) -> None:
+def features(options: FeaturesOptions) -> None:
     """Extract image features with a pretrained network, as a source for `data.features`."""
     from rich.console import Console
     from rich.progress import track

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from dragoman.cli.comparison import Row, as_object, table, written
+from dragoman.cli.comparison import ComparisonRow, as_object, table, written
 from dragoman.cli.streams import aligned
 from dragoman.evaluation.human import statistics
 from dragoman.evaluation.human.forms import ERRORS, RANK, SEVERITIES, Key
-from dragoman.evaluation.human.gathering import Gathered
+from dragoman.evaluation.human.gathering import Judgements
 
 
-def format_judgments(key: Key, gathered: Gathered, baseline: str, *, as_json: bool) -> str:
+def format_judgments(key: Key, gathered: Judgements, baseline: str, *, as_json: bool) -> str:
     """Return all that the judgments of a page say."""
     if as_json:
         return written(_object(key, gathered, baseline))
@@ -19,24 +19,24 @@ def format_judgments(key: Key, gathered: Gathered, baseline: str, *, as_json: bo
     return "\n\n".join(part for part in parts if part)
 
 
-def _rows(key: Key, gathered: Gathered, baseline: str) -> list[Row]:
+def _rows(key: Key, gathered: Judgements, baseline: str) -> list[ComparisonRow]:
     means = statistics.means(key, gathered.judgments, baseline)
-    return [Row({"system": name}, cells) for name, cells in means.items() if cells]
+    return [ComparisonRow({"system": name}, cells) for name, cells in means.items() if cells]
 
 
-def _heading(key: Key, gathered: Gathered) -> str:
+def _heading(key: Key, gathered: Judgements) -> str:
     by = ", ".join(f"{name} ({count:,})" for name, count in gathered.annotators.items())
     return f"{gathered.sentences:,} sentences, judged by {by}"
 
 
-def _means(key: Key, gathered: Gathered, baseline: str) -> str:
+def _means(key: Key, gathered: Judgements, baseline: str) -> str:
     rows = _rows(key, gathered, baseline)
     penalties = ", ".join(f"{penalty} for a {severity} one" for severity, penalty in SEVERITIES.items())
     note = f"penalty: of the errors in a translation, {penalties}; less is better"
     return "\n".join([table(rows, "bootstrap"), *([note] if ERRORS in key.questions else [])]) if rows else ""
 
 
-def _pairs(key: Key, gathered: Gathered) -> str:
+def _pairs(key: Key, gathered: Judgements) -> str:
     rows = [
         [first, second, str(pair.better), str(pair.equal), str(pair.worse), _probability(pair.p)]
         for pair in statistics.pairs(key, gathered.judgments)
@@ -51,14 +51,14 @@ def _probability(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _errors(key: Key, gathered: Gathered) -> str:
+def _errors(key: Key, gathered: Judgements) -> str:
     rows = [
         [count["error"], count["severity"], *map(str, count["systems"].values())] for count in _counted(key, gathered)
     ]
     return aligned([["error", "severity", *key.systems], *rows]) if rows else ""
 
 
-def _counted(key: Key, gathered: Gathered) -> Iterator[dict[str, Any]]:
+def _counted(key: Key, gathered: Judgements) -> Iterator[dict[str, Any]]:
     counts = statistics.errors(gathered.judgments)
     for category in key.categories:
         for severity in reversed(SEVERITIES):
@@ -67,7 +67,7 @@ def _counted(key: Key, gathered: Gathered) -> Iterator[dict[str, Any]]:
                 yield {"error": category, "severity": severity, "systems": of_systems}
 
 
-def _agreement(key: Key, gathered: Gathered) -> str:
+def _agreement(key: Key, gathered: Judgements) -> str:
     rows = [
         [f"{name} (of two)" if name == RANK else name, "-" if value is None else f"{value:.2f}"]
         for name, value in statistics.agreement(key, gathered.judgments).items()
@@ -76,7 +76,7 @@ def _agreement(key: Key, gathered: Gathered) -> str:
     return f"{aligned([['agreement', 'alpha'], *rows])}\n\n{note}" if rows else ""
 
 
-def _object(key: Key, gathered: Gathered, baseline: str) -> dict[str, Any]:
+def _object(key: Key, gathered: Judgements, baseline: str) -> dict[str, Any]:
     return {
         "page": key.page,
         "annotators": gathered.annotators,

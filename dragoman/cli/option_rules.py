@@ -58,7 +58,7 @@ class Requires(Rule):
         return not any(present)
 
 
-class Recorded(NamedTuple):
+class ResumeValue(NamedTuple):
     """The output depends on the option: `--resume` compares this value of it."""
 
     value: Callable[[Any], Any] = lambda value: value
@@ -139,7 +139,7 @@ def record(options: tuple[Any, ...]) -> dict[str, Any]:
         name: mark.value(getattr(options, field))
         for name, (field, metadata) in _declarations(type(options)).items()
         for mark in metadata
-        if isinstance(mark, Recorded)
+        if isinstance(mark, ResumeValue)
     }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from dragoman.cli import outputs
-from dragoman.cli.option_rules import Recorded, record
+from dragoman.cli.option_rules import ResumeValue, record
 from dragoman.cli.options import Json, OutputFile, Resume, RunPath, Threads, Weights, command
 from dragoman.cli.resuming import done_before, left_behind, lines_done, noting
 from dragoman.cli.streams import PORTION, numbered, one_line, one_stream, output, portions, warn
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dragoman.visualization.changes import Revision
 
 
-class Options(NamedTuple):
+class PosteditOptions(NamedTuple):
     """Arguments and options of `dragoman postedit`."""
 
     run: RunPath
@@ -32,16 +32,16 @@ class Options(NamedTuple):
         Path, typer.Option(metavar="FILE", help="Machine translations, one per line; - is standard input.")
     ]
     source: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Source sentences of the translations."), Recorded(bool)
+        Path | None, typer.Option(metavar="FILE", help="Source sentences of the translations."), ResumeValue(bool)
     ] = None
     output: OutputFile = None
-    json: Annotated[Json, Recorded()] = False
+    json: Annotated[Json, ResumeValue()] = False
     show: Annotated[bool, typer.Option("--show", help="Show changes in color.")] = False
     html: Annotated[
         Path | None,
         typer.Option(metavar="FILE.html", callback=outputs.writable, help="Write an HTML page of the changes."),
     ] = None
-    weights: Annotated[Weights, Recorded()] = None
+    weights: Annotated[Weights, ResumeValue()] = None
     threads: Threads = None
     resume: Resume = False
 
@@ -75,7 +75,7 @@ class Changes:
 
 
 @command(epilog="Example: dragoman postedit runs/edits --source test.en --translation test.mt -o test.de")
-def postedit(options: Options) -> None:
+def postedit(options: PosteditOptions) -> None:
     """Correct machine translations with a post-editing run."""
     from dragoman.translation.loading import load
     from dragoman.visualization.changes import page
@@ -93,7 +93,7 @@ def postedit(options: Options) -> None:
     typer.echo(str(changes), err=True)
 
 
-def _check(options: Options) -> None:
+def _check(options: PosteditOptions) -> None:
     """Raises UserError if files would get in each other's way."""
     run, weights, target = options.run, options.weights, options.output
     one_stream(options.source, options.translation)
@@ -104,7 +104,11 @@ def _check(options: Options) -> None:
 
 
 def _edit(
-    translator: "Translator", options: Options, settings: Mapping[str, Any], done: int | None, old: Sequence[str]
+    translator: "Translator",
+    options: PosteditOptions,
+    settings: Mapping[str, Any],
+    done: int | None,
+    old: Sequence[str],
 ) -> Changes:
     """Write a post-edited line for each line, after the `done` lines that are already written.
 
@@ -150,7 +154,7 @@ def _texts(path: Path, as_json: bool) -> Iterator[str]:
     return (one_line(edit.translation.text) for edit in result.read(path))
 
 
-def _paths(translator: "Translator", edited: int, options: Options) -> list[Path]:
+def _paths(translator: "Translator", edited: int, options: PosteditOptions) -> list[Path]:
     """Return the files of the run's sources in order. Raises UserError if their number differs or none is a
     translation: a run post-edits if it writes edits, or if it reads a second text, which then is the translation.
     """

@@ -18,14 +18,14 @@ from dragoman.run.folder import RunFolder
 from dragoman.text.normalizer import printable
 
 if TYPE_CHECKING:
-    from dragoman.reporting import Translated
+    from dragoman.reporting import TranslatedRun
     from dragoman.run.run import Run
     from dragoman.translation.source_inputs import Text
 
 Pairs: TypeAlias = "list[tuple[Text, str | None]]"  # with the reference, if there is one
 
 
-class Options(NamedTuple):
+class ReportOptions(NamedTuple):
     """Arguments and options of `dragoman report`."""
 
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs to compare.")]
@@ -59,7 +59,7 @@ class Options(NamedTuple):
 
 
 @command(epilog="Example: dragoman report runs/en-de -o report.html")
-def report(options: Options) -> None:
+def report(options: ReportOptions) -> None:
     """Write an interactive HTML report of one or more runs.
 
     Shows scores with confidence intervals, comparisons with the first run, attention of any sentence, quality by
@@ -100,28 +100,30 @@ def _development(folder: Path) -> list[Path]:
     return [] if data.pairs else corpus_files(data.dev, *texts)
 
 
-def _translated(folder: Path, lines: Sequence[str] | None, links: Sequence[Gold], options: Options) -> "Translated":
+def _translated(
+    folder: Path, lines: Sequence[str] | None, links: Sequence[Gold], options: ReportOptions
+) -> "TranslatedRun":
     from dragoman import inspection
-    from dragoman.data.language import only_text
-    from dragoman.reporting import Translated
+    from dragoman.data.language import is_only_text
+    from dragoman.reporting import TranslatedRun
     from dragoman.run.run import Run
     from dragoman.translation.loading import load
 
     run, gold_file = Run.load(folder), options.gold
-    if gold_file and not only_text(run.sources):
+    if gold_file and not is_only_text(run.sources):
         raise UserError(f"--gold has links between two sentences, and {folder} reads more than one text, or numbers")
     if lines is not None:
         pairs = [_sentence(line, f"{options.sentences}:{number}", run) for number, line in enumerate(lines, start=1)]
     elif gold_file:
         pairs = _development_pairs(run, gold_file)
     else:
-        return Translated(run, *inspection.development(run))
+        return TranslatedRun(run, *inspection.development(run))
     if gold_file and len(links) != len(pairs):
         raise UserError(f"{gold_file} has {len(links):,} lines, but there are {len(pairs):,} sentences")
     if gold_file and any(reference is None for _, reference in pairs):
         raise UserError(f"{gold_file}: gold links need the reference of every sentence, behind a tab")
     sentences, counts = inspection.translated(load(folder), pairs, links, to=options.to, explain=options.explain)
-    return Translated(run, sentences, links=counts)
+    return TranslatedRun(run, sentences, links=counts)
 
 
 def _development_pairs(run: "Run", gold: Path) -> Pairs:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dragoman.translation.translation import Scored
 
 
-class Options(NamedTuple):
+class ScoreOptions(NamedTuple):
     """Arguments and options of `dragoman score`."""
 
     run: RunPath
@@ -49,7 +49,7 @@ class Options(NamedTuple):
 
 
 @command(epilog="Example: dragoman score runs/en-de test.en test.de")
-def score(options: Options) -> None:
+def score(options: ScoreOptions) -> None:
     """Score sentence pairs: print log P(target | source) in nats, a tab, and the number of target tokens."""
     from dragoman.cli import sources
     from dragoman.translation.loading import load

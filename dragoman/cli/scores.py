@@ -16,7 +16,7 @@ from dragoman.configuration.messages import nearest
 from dragoman.corpus.pharaoh import read_pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.metric import Metric, Score
-from dragoman.evaluation.metrics.recorded import RECORDED, AlignmentErrorRate, Recorded
+from dragoman.evaluation.metrics.recorded import RECORDED, AlignmentErrorRate, StructuredLineMetric
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files.reading import LONGEST_TEXT, read_sentences, shown
 from dragoman.text.pretokenizer import bleu_tokenization
@@ -27,14 +27,14 @@ _JSON = re.compile(r'\{"version":\d+,"text":')  # how a translation begins
 _BETWEEN = re.compile(r"(?<!\\)\|")  # the parts of a signature
 
 
-class Text(NamedTuple):
+class ScoredFile(NamedTuple):
     """The lines of a file."""
 
     path: Path
     lines: list[str]
 
 
-def read(path: Path) -> Text:
+def read(path: Path) -> ScoredFile:
     """Read a file whose lines are to be scored. Raises UserError if one is too long, or for translations as JSON."""
     lines = list(read_sentences(path))
     if lines and _JSON.match(lines[0]):
@@ -42,20 +42,20 @@ def read(path: Path) -> Text:
     for number, line in enumerate(lines, start=1):
         if len(line) > LONGEST_TEXT:
             raise UserError(f"{shown(path)}:{number}: more than {LONGEST_TEXT:,} characters, the most to be scored")
-    return Text(path, lines)
+    return ScoredFile(path, lines)
 
 
-def check(count: int, where: Path, references: Sequence[Text]) -> None:
+def check(count: int, where: Path, references: Sequence[ScoredFile]) -> None:
     """Raises UserError if a reference has a different number of lines."""
     for path, lines in references:
         if len(lines) != count:
             raise UserError(f"{path} has {len(lines):,} lines, but {shown(where)} has {count:,}")
 
 
-def check_forms(systems: Sequence[Text], references: Sequence[Text], metrics: Sequence[Metric]) -> None:
+def check_forms(systems: Sequence[ScoredFile], references: Sequence[ScoredFile], metrics: Sequence[Metric]) -> None:
     """Raises UserError if a line has not the form that a metric reads."""
     for metric in metrics:
-        if isinstance(metric, Recorded):
+        if isinstance(metric, StructuredLineMetric):
             metric.check_references([(shown(path), lines) for path, lines in references])
             for system in systems:
                 for number, line in enumerate(system.lines, start=1):
@@ -63,11 +63,11 @@ def check_forms(systems: Sequence[Text], references: Sequence[Text], metrics: Se
             metric.check_systems([(shown(path), lines) for path, lines in systems])
 
 
-def tell_forms(texts: Sequence[Text], references: Sequence[Text], metrics: Sequence[Metric]) -> None:
+def tell_forms(texts: Sequence[ScoredFile], references: Sequence[ScoredFile], metrics: Sequence[Metric]) -> None:
     """Tell which files have lines that are compared in another form than they are written in, and which gold links seem
     to count words from 1.
     """
-    if not all(isinstance(metric, Recorded) for metric in metrics):
+    if not all(isinstance(metric, StructuredLineMetric) for metric in metrics):
         for path, lines in {text.path: text.lines for text in (*texts, *references)}.items():
             if count := sum(not unicodedata.is_normalized("NFC", line) for line in lines):
                 tell(f"{shown(path)}: {count:,} of {len(lines):,} lines are not in NFC, but are compared in it")
@@ -76,7 +76,7 @@ def tell_forms(texts: Sequence[Text], references: Sequence[Text], metrics: Seque
             tell_if_from_1(path, list(map(read_pharaoh, lines)), "--metrics '{kind: aer, one_based: true}'")
 
 
-def tell_unspaced(references: Sequence[Text], metrics: Sequence[Metric]) -> None:
+def tell_unspaced(references: Sequence[ScoredFile], metrics: Sequence[Metric]) -> None:
     """Tell which references are mostly in a script without spaces, of which a metric takes a clause for a word."""
     kinds = {part for metric in metrics for part in _BETWEEN.split(metric.signature(1))}
     for path, lines in {text.path: text.lines for text in references}.items():
@@ -96,7 +96,7 @@ def check_texts(metrics: Sequence[Metric]) -> None:
         raise UserError(f"--metrics {kind}: scores the lines of a file (--input), and not the translations of --run")
 
 
-def scores(translations: Text, references: Sequence[Text], metrics: Sequence[Metric]) -> list[Score]:
+def scores(translations: ScoredFile, references: Sequence[ScoredFile], metrics: Sequence[Metric]) -> list[Score]:
     """Return the scores by the metrics. Raises UserError if numbers of lines differ."""
     check(len(translations.lines), translations.path, references)
     return [metric.corpus(translations.lines, [lines for _, lines in references]) for metric in metrics]

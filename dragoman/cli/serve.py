@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dragoman.serving.backend import Backend
 
 
-class Options(NamedTuple):
+class ServeOptions(NamedTuple):
     """Arguments and options of `dragoman serve`."""
 
     runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="Folders of the runs to serve.")] = None
@@ -85,7 +85,7 @@ class Options(NamedTuple):
 
 
 @command(epilog="Example: dragoman serve runs/en-de --port 5000 --corrections corrections.sqlite")
-def serve(options: Options) -> None:
+def serve(options: ServeOptions) -> None:
     """Serve runs over HTTP with a web page and a LibreTranslate-compatible API."""
     try:
         from dragoman.serving import app as application
@@ -123,17 +123,17 @@ def serve(options: Options) -> None:
         raise typer.Exit(ENDED_BY + number) from None
 
 
-def _backend(options: Options, runs: list[Path]) -> "Backend":
+def _backend(options: ServeOptions, runs: list[Path]) -> "Backend":
     """The runs as a service, with what it takes of its clients."""
     from dragoman.serving.backend import Backend
     from dragoman.serving.corrections import Corrections
-    from dragoman.serving.limits import AccessControl, Keys, Limits
-    from dragoman.serving.models import Model, names_of
+    from dragoman.serving.limits import AccessControl, Keys, RequestLimits
+    from dragoman.serving.models import ServedModel, names_of
     from dragoman.serving.prometheus import Metrics
     from dragoman.serving.registry import Glossaries
     from dragoman.serving.service import Service
 
-    limits = Limits(
+    limits = RequestLimits(
         body=20 * options.characters + 100_000,
         characters=options.characters,
         texts=options.texts,
@@ -146,7 +146,7 @@ def _backend(options: Options, runs: list[Path]) -> "Backend":
     named = zip(runs, names_of(runs), strict=True)
     cached = options.cache * 2**20 // len(runs)
     service = Service(
-        [Model.load(run, name=name, engine=options.engine, cached=cached) for run, name in named],
+        [ServedModel.load(run, name=name, engine=options.engine, cached=cached) for run, name in named],
         sentences=not options.lines,
         corrections=kept,
         history=options.history,

@@ -20,7 +20,7 @@ from dragoman.cli.option_rules import digests
 from dragoman.cli.progress import progress
 from dragoman.cli.resuming import NOTE, noted_folder
 from dragoman.cli.streams import PORTION, portions, tell
-from dragoman.cli.translate_options import Options
+from dragoman.cli.translate_options import TranslateOptions
 from dragoman.cli.translating import load_pipeline, translated, written
 from dragoman.errors import UserError, missing_library
 from dragoman.files.writing import write_atomically
@@ -86,7 +86,7 @@ class Folder:
             self.path.rmdir()
 
 
-def in_shards(options: Options, source: Path, count: int, settings: Mapping[str, Any]) -> None:
+def in_shards(options: TranslateOptions, source: Path, count: int, settings: Mapping[str, Any]) -> None:
     """Translate all lines in shards, those that are not done yet, and join them in their order."""
     ray = _library()
     target = options.output
@@ -119,7 +119,7 @@ def _library() -> Any:
 
 
 @contextmanager
-def _cluster(ray: Any, options: Options) -> Iterator[int]:
+def _cluster(ray: Any, options: TranslateOptions) -> Iterator[int]:
     """Join the cluster that RAY_ADDRESS names, or start another on this machine, and yield how many workers it has."""
     cores = options.threads or 1
     here: dict[str, Any] = {"num_cpus": (options.workers or max(1, threads.cores() // cores)) * cores}
@@ -171,7 +171,7 @@ def _without_native_messages() -> Iterator[None]:
             os.dup2(before, 2)
 
 
-def _translated(ray: Any, options: Options, shards: Sequence[Shard], workers: int) -> Iterator[int]:
+def _translated(ray: Any, options: TranslateOptions, shards: Sequence[Shard], workers: int) -> Iterator[int]:
     """Yield the number of each shard as soon as its file is there. Messages of its worker are repeated here, once.
     Where a worker was killed, Ray starts another, and its shard again. No worker is given a shard before it can begin
     it: a shard would wait for a busy worker while another is idle.
@@ -201,7 +201,7 @@ def _translated(ray: Any, options: Options, shards: Sequence[Shard], workers: in
 class Worker:
     """A process that has loaded what translates, and translates shards."""
 
-    def __init__(self, options: Options, folder: str) -> None:
+    def __init__(self, options: TranslateOptions, folder: str) -> None:
         os.chdir(folder)
         self.options = options
         self._rest: tuple[int, Iterator[tuple[Given, ...]]] | None = None  # how many lines are read, and the others

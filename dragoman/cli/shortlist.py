@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dragoman.run.run import Run
 
 
-class Options(NamedTuple):
+class ShortlistOptions(NamedTuple):
     """Arguments and options of `dragoman shortlist`."""
 
     run: RunPath
@@ -32,11 +32,11 @@ class Options(NamedTuple):
 
 
 @command(epilog="Example: dragoman shortlist runs/en-de")
-def shortlist(options: Options) -> None:
+def shortlist(options: ShortlistOptions) -> None:
     """Compute lexical shortlists of target tokens for decoding with `--shortlist`."""
     run, source, target, _ = options
     from dragoman import devices
-    from dragoman.data.lexicon import estimate
+    from dragoman.data.lexicon import estimate_lexicon
     from dragoman.model.weights import read_tensors
     from dragoman.run.run import Run
     from dragoman.search import shortlist as shortlists
@@ -51,7 +51,7 @@ def shortlist(options: Options) -> None:
         read_tensors(path)  # fails if the file is not ours to replace
     columns = _read(loaded, source, target) if source and target else _prepared(loaded)
     sizes = len(loaded.source.vocabulary), len(loaded.target.vocabulary)
-    table = estimate(*columns, sizes)
+    table = estimate_lexicon(*columns, sizes)
     shortlists.write(table, path)
     translated = (table.probabilities[:, 0] > 0).sum()
     pairs = len(columns[0].lengths)

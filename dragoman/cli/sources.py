@@ -63,7 +63,7 @@ def whole(assignments: Sequence[str], translator: Translator, beside: Sequence[P
 
 def with_references(
     assignments: Sequence[str], translator: Translator, paths: Sequence[Path]
-) -> tuple[Sources, list[scores.Text]]:
+) -> tuple[Sources, list[scores.ScoredFile]]:
     """Return the lines of a file or of `NAME=FILE`, and their references. UserError if their numbers differ."""
     sources = whole(assignments, translator, paths)
     references = [scores.read(path) for path in paths]

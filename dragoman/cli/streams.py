@@ -86,7 +86,7 @@ def one_stream(*paths: Path | None) -> None:
         raise UserError("-: standard input can be one of the files only; name the others")
 
 
-class Output(NamedTuple):
+class OutputStream(NamedTuple):
     """Where result lines go."""
 
     file: IO[str]
@@ -132,14 +132,14 @@ def warn(places: Iterable[str], left_out: Iterable[int]) -> None:
 
 
 @contextmanager
-def output(path: Path | None, keep: int | None = None) -> Iterator[Output]:
+def output(path: Path | None, keep: int | None = None) -> Iterator[OutputStream]:
     """Open standard output (also as `-`), or a file that appears when all is written. Until then the lines are in a
     partial file, after its first `keep` lines unless `keep` is None. UserError for a name that says it is packed.
     """
     if path is not None and path.name.lower().endswith(".gz"):
         raise UserError(f"{shown(path)}: is written as it is; name it without .gz")
     if path is None or str(path) == "-":
-        yield Output(sys.stdout)
+        yield OutputStream(sys.stdout)
     else:
         with write_atomically(path) if keep is None else write_in_parts(path, keep) as file:
-            yield Output(file)
+            yield OutputStream(file)

@@ -20,14 +20,14 @@ from dragoman.threads import process
 if TYPE_CHECKING:
     from dragoman.configuration.config import Config
     from dragoman.configuration.data import DataConfig
-    from dragoman.training.mixing import Corrected
+    from dragoman.training.mixing import CorrectedSentence
 
 
 LARGEST_SEED = 2**32 - 1  # that a seed may be
 NONE = "-"  # in the place of a figure that there is not
 
 
-class Options(NamedTuple):
+class TrainOptions(NamedTuple):
     """Arguments and options of `dragoman train`."""
 
     config: Annotated[
@@ -68,7 +68,7 @@ class Options(NamedTuple):
 
 
 @command(context_settings=OVERRIDES, epilog="Example: dragoman train config.yaml --training.epochs 20")
-def train(options: Options) -> None:
+def train(options: TrainOptions) -> None:
     """Train a model, or resume interrupted training.
 
     For N workers on this machine: torchrun --nproc-per-node N -m -- dragoman train CONFIG
@@ -103,13 +103,13 @@ def trained(config: "Config") -> "RunFolder | None":
     does not lead.
     """
     from dragoman import inspection, reporting
-    from dragoman.reporting import Translated
+    from dragoman.reporting import TranslatedRun
     from dragoman.run.run import Run
     from dragoman.training import session
-    from dragoman.training.finishing import finished
+    from dragoman.training.finishing import describe_finished
     from dragoman.training.objectives.table import OBJECTIVES
 
-    before = finished(config, RunFolder(Path(config.run)))  # a finished run is left alone
+    before = describe_finished(config, RunFolder(Path(config.run)))  # a finished run is left alone
     folder = session.train(config)
     if not process().leads:
         return None
@@ -117,7 +117,7 @@ def trained(config: "Config") -> "RunFolder | None":
     for part in (folder, folder.reverse) if both else (folder,):
         if not (before and _is_newer(part.report, part.validation)):
             loaded = Run.load(part.path)
-            translated = Translated(loaded, *inspection.development(loaded))
+            translated = TranslatedRun(loaded, *inspection.development(loaded))
             reporting.write_page(part.report, [translated])
     return None if before else folder
 
@@ -198,7 +198,7 @@ def _learn(start: str, database: Path, words: list[str]) -> None:
         gate.judge(Path(mixed.config.run), served, list(sources), [row[-1] for row in mixed.held])
 
 
-def _corrections(start: str, database: Path) -> "list[Corrected]":
+def _corrections(start: str, database: Path) -> "list[CorrectedSentence]":
     """What was corrected in the languages of a run. One that edits may name its texts otherwise; for it, these are the
     only languages there are.
     """
@@ -214,7 +214,7 @@ def _corrections(start: str, database: Path) -> "list[Corrected]":
     if pair not in pairs:
         raise UserError(f"{shown(database)}: has no corrections of translations from {source} to {target}")
     return [
-        mixing.Corrected(entry.correction.source, entry.correction.machine, entry.correction.correction)
+        mixing.CorrectedSentence(entry.correction.source, entry.correction.machine, entry.correction.correction)
         for entry in entries
         if entry.pair == pair
     ]

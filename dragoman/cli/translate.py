@@ -12,8 +12,8 @@ from dragoman.cli import outputs
 from dragoman.cli.option_rules import digests, record
 from dragoman.cli.options import command
 from dragoman.cli.resuming import done_before, left_behind, lines_done, noting
-from dragoman.cli.streams import PORTION, Output, is_typed, is_watched, output, portions, tell
-from dragoman.cli.translate_options import Options, dictionary_files
+from dragoman.cli.streams import PORTION, OutputStream, is_typed, is_watched, output, portions, tell
+from dragoman.cli.translate_options import TranslateOptions, dictionary_files
 from dragoman.cli.translating import Pipeline, follow, load_pipeline, translated, written
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @command(epilog="Example: dragoman translate runs/en-de test.en -o test.de --beam 5")
-def translate(options: Options) -> None:
+def translate(options: TranslateOptions) -> None:
     """Translate text or documents with a run or an ensemble of runs.
 
     Writes one line per input line.
@@ -61,7 +61,7 @@ def translate(options: Options) -> None:
 
 
 def _translate(
-    pipeline: Pipeline, source: Path, options: Options, done: int | None, settings: Mapping[str, Any]
+    pipeline: Pipeline, source: Path, options: TranslateOptions, done: int | None, settings: Mapping[str, Any]
 ) -> None:
     """Translate line by line, after the lines that are done."""
     from dragoman.cli import sources
@@ -96,7 +96,7 @@ def _translate(
         tell(f"{shown(source)}: {counts['withheld']:,} of {lines_done:,} lines were left empty, whose {least}")
 
 
-def _write(texts: Output, number: int, translation: "Translation", options: Options) -> None:
+def _write(texts: OutputStream, number: int, translation: "Translation", options: TranslateOptions) -> None:
     texts.write(written(number, translation, options))
     if options.show:
         from rich.console import Console
@@ -108,7 +108,7 @@ def _write(texts: Output, number: int, translation: "Translation", options: Opti
         Console(stderr=True).print(grid)
 
 
-def check(options: Options, memory: Sequence[Path]) -> None:
+def check(options: TranslateOptions, memory: Sequence[Path]) -> None:
     """Raise UserError for files that would get in each other's way, and for runs without what an option needs."""
     read = [*options.line_files, *memory, *dictionary_files(options.dictionary)]
     read += [
@@ -130,7 +130,7 @@ def check(options: Options, memory: Sequence[Path]) -> None:
         raise UserError("--shards: takes lines from files and writes a file; name them, FILE and -o")
 
 
-def output_options(options: Options, memory: Sequence[Path]) -> Mapping[str, Any]:
+def output_options(options: TranslateOptions, memory: Sequence[Path]) -> Mapping[str, Any]:
     """Return what the output depends on."""
     runs = options.runs
     calibrations = [RunFolder(run).calibration for run in runs if run.is_dir() and len(runs) == 1]

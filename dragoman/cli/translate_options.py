@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from dragoman.cli.option_rules import Conflicts, Recorded, Requires, digests
+from dragoman.cli.option_rules import Conflicts, Requires, ResumeValue, digests
 from dragoman.cli.options import (
     Beam,
     Candidates,
@@ -27,10 +27,10 @@ from dragoman.cli.options import (
 WHOLE_LINES = Conflicts("--wait", "--incremental", because="these write word by word, by greedy search with one model")
 WORDS = Conflicts("--shards", "several RUNs", "--search other than greedy", because="it writes word by word")
 LINES = Requires("lines of text", because="a document has none")
-RECORDED = Recorded()
+RECORDED = ResumeValue()
 SEARCHED = (WHOLE_LINES, RECORDED)
 WRITTEN = (WHOLE_LINES, LINES, RECORDED)
-FILES = (WHOLE_LINES, Recorded(digests))
+FILES = (WHOLE_LINES, ResumeValue(digests))
 SIDE_BY_SIDE = Conflicts("--shards", because="they are translated side by side")
 
 
@@ -57,7 +57,7 @@ Schema = Annotated[
 ]
 
 
-class Options(NamedTuple):
+class TranslateOptions(NamedTuple):
     """Arguments and options of `dragoman translate`."""
 
     words: Annotated[
@@ -111,7 +111,7 @@ class Options(NamedTuple):
         Path | None,
         typer.Option(metavar="FILE", help="N-best lists with additional scores (NAME= X) for --rerank."),
         Requires("--rerank"),
-        Recorded(digests),
+        ResumeValue(digests),
     ] = None
     min_confidence: Annotated[
         float | None,
@@ -156,7 +156,7 @@ class Options(NamedTuple):
         ),
         WHOLE_LINES,
         LINES,
-        Recorded(lambda named: [text.partition("=")[0] for text in named or ()]),
+        ResumeValue(lambda named: [text.partition("=")[0] for text in named or ()]),
     ] = None
     wait: Annotated[
         int | None,
@@ -191,7 +191,7 @@ class Options(NamedTuple):
         typer.Option(metavar="FILE", help="File of target prefixes to force, one per line; lines may be empty."),
         WHOLE_LINES,
         LINES,
-        Recorded(bool),
+        ResumeValue(bool),
     ] = None
     translation_memory: Annotated[MemoryPlace, WHOLE_LINES] = None
     exact: Annotated[Exact, SEARCHED] = False
@@ -203,7 +203,7 @@ class Options(NamedTuple):
             "sources. May be repeated; later files override earlier ones.",
         ),
         Conflicts("--no-replace-unk", because="its words take the place of <unk>"),
-        Recorded(lambda names: digests(dictionary_files(names))),
+        ResumeValue(lambda names: digests(dictionary_files(names))),
     ] = None
     replace_unk: Annotated[
         bool | None,

@@ -12,7 +12,7 @@ import typer
 from dragoman.cli.option_rules import transforms
 from dragoman.cli.resuming import left_behind
 from dragoman.cli.streams import Portion, numbered, one_line, output, tell, warn
-from dragoman.cli.translate_options import Options
+from dragoman.cli.translate_options import TranslateOptions
 from dragoman.corpus.pharaoh import pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.latency import average_lagging
@@ -42,7 +42,7 @@ class Pipeline(NamedTuple):
     transforms: "Sequence[TextTransform]"
 
 
-def load_pipeline(options: Options, *, whole: bool = False) -> Pipeline:
+def load_pipeline(options: TranslateOptions, *, whole: bool = False) -> Pipeline:
     """Load what the options name. In a `whole` document, some spans are protected unless others are named. UserError
     if a run cannot do what is asked for.
     """
@@ -73,7 +73,7 @@ def load_pipeline(options: Options, *, whole: bool = False) -> Pipeline:
     return Pipeline(translator, search, constraints, risk, _reranker(options, translator), further)
 
 
-def _constraints(options: Options, runs: Sequence[Path], *, whole: bool) -> "LexicalConstraints":
+def _constraints(options: TranslateOptions, runs: Sequence[Path], *, whole: bool) -> "LexicalConstraints":
     """Return the terms and the protected spans that translations have to contain. In a `whole` document, some spans are
     protected unless others are named.
     """
@@ -96,7 +96,7 @@ def _constraints(options: Options, runs: Sequence[Path], *, whole: bool) -> "Lex
     return LexicalConstraints(together(terms), options.glossary_weight or None, protection)
 
 
-def _risk(options: Options) -> "MinimumBayesRisk | None":
+def _risk(options: TranslateOptions) -> "MinimumBayesRisk | None":
     """Return what `--mbr` asks for."""
     if options.mbr is None:
         return None
@@ -108,7 +108,7 @@ def _risk(options: Options) -> "MinimumBayesRisk | None":
     return MinimumBayesRisk(metric, options.samples)
 
 
-def _reranker(options: Options, translator: "Translator") -> "Reranker | None":
+def _reranker(options: TranslateOptions, translator: "Translator") -> "Reranker | None":
     """Return what `--rerank` asks for."""
     if options.rerank is None:
         return None
@@ -120,7 +120,12 @@ def _reranker(options: Options, translator: "Translator") -> "Reranker | None":
 
 
 def translated(
-    pipeline: Pipeline, portion: "Portion[tuple[Given, ...]]", source: Path, options: Options, *, whole: bool = False
+    pipeline: Pipeline,
+    portion: "Portion[tuple[Given, ...]]",
+    source: Path,
+    options: TranslateOptions,
+    *,
+    whole: bool = False,
 ) -> "list[Translation]":
     """Return the translations of some lines. Messages tell their numbers, or of a `whole` document their texts."""
     from dragoman.translation.attention_matrix import SHORT
@@ -166,7 +171,7 @@ def translated(
     return translations
 
 
-def written(number: int, translation: "Translation", options: Options) -> Iterator[str]:
+def written(number: int, translation: "Translation", options: TranslateOptions) -> Iterator[str]:
     """Yield the output lines: the text, followed by alignments if asked for; an n-best list in the format of Moses,
     with line numbers from 0; or one JSON object, which has everything.
     """
@@ -185,7 +190,7 @@ def written(number: int, translation: "Translation", options: Options) -> Iterat
         yield " ||| ".join([*fields, criteria, f"{hypothesis.score:.4f}"])
 
 
-def _alignment(translation: "Translation", options: Options) -> list[str]:
+def _alignment(translation: "Translation", options: TranslateOptions) -> list[str]:
     """Return the links to each source; none to words that were withheld."""
     if not options.alignments:
         return []

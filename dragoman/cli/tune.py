@@ -12,7 +12,7 @@ from dragoman.configuration.messages import figure, nearest, shown
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
-    from dragoman.cli.scores import Text
+    from dragoman.cli.scores import ScoredFile
     from dragoman.cli.sources import Sources
     from dragoman.evaluation.metrics.metric import Metric
     from dragoman.translation.reranking.nbest import Lists
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DEFAULT = "model,length,length_model,coverage"
 
 
-class Options(NamedTuple):
+class TuneOptions(NamedTuple):
     """Arguments and options of `dragoman tune`."""
 
     runs: Annotated[
@@ -57,7 +57,7 @@ class Options(NamedTuple):
 
 
 @command(epilog="Example: dragoman tune runs/en-de --source dev.en --reference dev.de -o weights.yaml")
-def tune(options: Options) -> None:
+def tune(options: TuneOptions) -> None:
     """Tune length normalization and reranking weights on a development set for `translate --rerank`.
 
     Uses minimum error rate training (Och 2003).
@@ -91,7 +91,7 @@ def tune(options: Options) -> None:
 
 
 def _begun(
-    options: Options, translator: "Translator", inputs: "Sources", reference: "Text", lists: "Lists | None"
+    options: TuneOptions, translator: "Translator", inputs: "Sources", reference: "ScoredFile", lists: "Lists | None"
 ) -> "Weighted":
     """Return the weights to begin with: 1 for the model, 0 for all others. Raises UserError for names that are unknown,
     taken twice, or of what the run does not have.

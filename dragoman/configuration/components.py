@@ -66,7 +66,7 @@ def dotted(path: Path) -> str:
     return ".".join(map(str, path))
 
 
-class Options(Mapping[str, Any]):
+class ComponentOptions(Mapping[str, Any]):
     """An immutable mapping that compares and hashes by value; its lists become tuples."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -95,10 +95,10 @@ class Spec:
     words: ClassVar[str] = "a kind or a mapping with 'kind'"
 
     kind: str
-    options: Mapping[str, Any] = Options({})
+    options: Mapping[str, Any] = ComponentOptions({})
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "options", Options(self.options))
+        object.__setattr__(self, "options", ComponentOptions(self.options))
 
     @property
     def is_absent(self) -> bool:
@@ -138,8 +138,8 @@ def freeze(value: Any) -> Any:
     """Convert lists to tuples, and mappings to Options, or to Specs if they name a kind."""
     if isinstance(value, (list, tuple)):
         return tuple(freeze(item) for item in value)
-    if isinstance(value, Mapping) and not isinstance(value, Options):
-        return Spec.parse(value) if isinstance(value.get("kind"), str) else Options(value)
+    if isinstance(value, Mapping) and not isinstance(value, ComponentOptions):
+        return Spec.parse(value) if isinstance(value.get("kind"), str) else ComponentOptions(value)
     return value
 
 

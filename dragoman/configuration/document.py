@@ -102,7 +102,7 @@ def _within(path: Path, paths: set[Path]) -> bool:
     return any(path[:length] in paths for length in range(len(path) + 1))
 
 
-def _format_problems(document: yaml.Document, problems: list[Problem]) -> str:
+def _format_problems(document: yaml.YamlDocument, problems: list[Problem]) -> str:
     """The message with a line for each fault and problem, in the order of the file, overrides last."""
     faults = list(document.faults)
     unread = {fault.path for fault in faults}
@@ -111,7 +111,7 @@ def _format_problems(document: yaml.Document, problems: list[Problem]) -> str:
             existing = document.nearest(path)
             # In `score: dott`, the kind was written without a key `kind`.
             key = path[:-1] if path[-1:] == ("kind",) and path != existing else path
-            faults.append(yaml.Fault(document.places.get(existing, document.place(1)), key, message))
+            faults.append(yaml.YamlFault(document.places.get(existing, document.place(1)), key, message))
     lines = []
     for place, path, message in sorted(faults, key=lambda fault: fault.place):
         named = not path or place.text == f"--{dotted(path)}"

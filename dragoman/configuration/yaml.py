@@ -27,61 +27,61 @@ CONSTANTS: Mapping[str, Mapping[str, bool | None]] = {  # in lower case, by thei
 }
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """Where something was written. Lines count from 1; overrides on the command line sort after all lines."""
 
     line: int
     text: str
 
 
-class Fault(NamedTuple):
+class YamlFault(NamedTuple):
     """A part of a document that cannot be read."""
 
-    place: Place
+    place: Position
     path: Path
     message: str
 
 
 @dataclass
-class Document:
+class YamlDocument:
     """Plain values (None, bool, int, float, str, list, dict), the place of each key and item, and the faults."""
 
     name: str
     value: Any = None
-    places: dict[Path, Place] = field(default_factory=dict)
-    faults: list[Fault] = field(default_factory=list)
+    places: dict[Path, Position] = field(default_factory=dict)
+    faults: list[YamlFault] = field(default_factory=list)
 
-    def place(self, line: int) -> Place:
+    def place(self, line: int) -> Position:
         """The place of a line in this document."""
-        return Place(line, f"{self.name}:{line}")
+        return Position(line, f"{self.name}:{line}")
 
     def nearest(self, path: Path) -> Path:
         """The longest prefix of a path that was written in the document."""
         parts = (path[:length] for length in range(len(path), 0, -1))
         return next((part for part in parts if part in self.places), ())
 
-    def fault(self, place: Place, path: Path, message: str) -> None:
+    def fault(self, place: Position, path: Path, message: str) -> None:
         """Record a fault."""
-        self.faults.append(Fault(place, path, message))
+        self.faults.append(YamlFault(place, path, message))
 
 
 @dataclass
-class Override(Document):
+class Override(YamlDocument):
     """The value of a command-line option, which has no lines."""
 
-    def place(self, line: int) -> Place:
-        return Place(LAST, self.name)
+    def place(self, line: int) -> Position:
+        return Position(LAST, self.name)
 
 
 LAST = sys.maxsize
 
 
-def read(text: str, name: str) -> Document:
+def read(text: str, name: str) -> YamlDocument:
     """Read the only document of a text. `no` and dates are text, `1e-3` is a number, NaN and infinity are faults."""
-    return _read(text, Document(name))
+    return _read(text, YamlDocument(name))
 
 
-def _read(text: str, document: Document) -> Document:
+def _read(text: str, document: YamlDocument) -> YamlDocument:
     try:
         node = YAML(typ="safe", pure=True).compose(text)
         document.value = None if node is None else _value(node, (), document)
@@ -99,7 +99,7 @@ def _reason(error: MarkedYAMLError) -> str:
     return "a tab; YAML indents with spaces" if "'\\t'" in problem else f"not readable as YAML ({problem})"
 
 
-def _value(node: Node, path: Path, document: Document) -> Any:
+def _value(node: Node, path: Path, document: YamlDocument) -> Any:
     place = document.place(node.start_mark.line + 1)
     if len(path) > DEEPEST or len(document.places) > MOST:  # also stops nested aliases from expanding
         raise ValueError(f"more than {DEEPEST} levels or {MOST} values")
@@ -116,7 +116,7 @@ def _value(node: Node, path: Path, document: Document) -> Any:
         return None
 
 
-def _mapping(node: MappingNode, path: Path, document: Document) -> dict[str, Any]:
+def _mapping(node: MappingNode, path: Path, document: YamlDocument) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in node.value:
         place = document.place(key.start_mark.line + 1)
@@ -159,7 +159,7 @@ def _scalar(node: Node) -> Any:
     raise ValueError(f"the tag {tag.replace(TAG, '!!')} means nothing here")
 
 
-def override(document: Document, key: str, text: str) -> None:
+def override(document: YamlDocument, key: str, text: str) -> None:
     """Set `key` (dotted; it need not exist yet) to the value of `text` as YAML."""
     parsed = _read(text, Override(f"--{key}"))
     place = parsed.place(1)

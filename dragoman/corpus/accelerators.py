@@ -65,9 +65,9 @@ class Accelerator(NamedTuple):
 
 
 def find_accelerator(text: str) -> Accelerator | None:
-    """Return the accelerator of a label in one language, if it has one. Where `without` compares two texts, this one
-    looks at the text alone: a mark begins a word of a text that begins with a capital, or is inside a word that is no
-    identifier (E_xit, Cl_ose, but not old_role). A text that ends as a sentence does is no label.
+    """Return the accelerator of a label in one language, if it has one. Where `remove_accelerators` compares two texts,
+    this one looks at the text alone: a mark begins a word of a text that begins with a capital, or is inside a word
+    that is no identifier (E_xit, Cl_ose, but not old_role). A text that ends as a sentence does is no label.
     """
     if len(text) > LONGEST_LABEL or "\n" in text:
         return None
@@ -96,7 +96,7 @@ def _divides_label(mark: _Mark) -> bool:
     return before[:1].isupper() or len(before) == 1
 
 
-def without(source: str, target: str) -> tuple[str, str]:
+def remove_accelerators(source: str, target: str) -> tuple[str, str]:
     """Both texts without their accelerators, where they have any.
 
     A mark may be one where it is the only one of its text, stands before a letter, and its word is no word of the other

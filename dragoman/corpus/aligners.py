@@ -54,7 +54,7 @@ class Symmetrization(StrEnum):
     backward = "backward"
 
 
-class Words(NamedTuple):
+class WordPair(NamedTuple):
     """The words of a pair, with spaces between them: as one text, they take little memory."""
 
     source: str
@@ -76,16 +76,16 @@ class Words(NamedTuple):
         return all(0 < count <= LONGEST for count in self.counts)
 
 
-class Task(NamedTuple):
+class AlignmentTask(NamedTuple):
     """What a process has to do: learn from all pairs, and align those from number `first` on."""
 
     method: Method
-    pairs: list[Words]
+    pairs: list[WordPair]
     first: int
 
 
 # Finds, given tasks, the number of processes and what to call after each pass, the places for each task.
-Find: TypeAlias = Callable[[Sequence[Task], int, Callable[[], object]], list[list[Places]]]
+Find: TypeAlias = Callable[[Sequence[AlignmentTask], int, Callable[[], object]], list[list[Places]]]
 
 
 def written_words(pretokenizer: str) -> Callable[[str], str]:
@@ -121,8 +121,8 @@ def passes(method: Method, symmetrization: Symmetrization) -> int:
 
 
 def links(
-    pairs: Sequence[Words],
-    also: Sequence[Words] = (),
+    pairs: Sequence[WordPair],
+    also: Sequence[WordPair] = (),
     *,
     method: Method,
     symmetrization: Symmetrization,
@@ -140,14 +140,16 @@ def links(
     _library("alignment")
     background, wanted = ([pair for pair in group if pair.usable] for group in (also, pairs))
     learned = background + wanted
-    turned = [Words(pair.target, pair.source) for pair in learned]
-    tasks = [Task(method, turned if back else learned, len(background)) for back in _directions(symmetrization)]
+    turned = [WordPair(pair.target, pair.source) for pair in learned]
+    tasks = [
+        AlignmentTask(method, turned if back else learned, len(background)) for back in _directions(symmetrization)
+    ]
     directions = (find or _in_processes)(tasks, processes, passed) if wanted else []
     places = zip(*directions, strict=True)
     return (_links(pair, next(places), symmetrization) if pair.usable else frozenset() for pair in pairs)
 
 
-def _links(pair: Words, places: Sequence[Places], symmetrization: Symmetrization) -> Links:
+def _links(pair: WordPair, places: Sequence[Places], symmetrization: Symmetrization) -> Links:
     """The links of a pair from the places that each direction has found."""
     source, target = pair.counts
     both = []
@@ -167,7 +169,7 @@ def _directions(symmetrization: Symmetrization) -> list[bool]:
     return [False, True] if symmetrization in _JOINED else [symmetrization is Symmetrization.backward]
 
 
-def _in_processes(tasks: Sequence[Task], processes: int, passed: Callable[[], object]) -> list[list[Places]]:
+def _in_processes(tasks: Sequence[AlignmentTask], processes: int, passed: Callable[[], object]) -> list[list[Places]]:
     """What `_aligned` finds for each task. UserError if a process ends before that."""
     answers: list[list[Places]] = []
     with ThreadPoolExecutor(len(tasks)) as readers, ExitStack() as children:
@@ -193,7 +195,7 @@ def _process() -> Iterator[subprocess.Popen[str]]:
         process.wait()
 
 
-def _answer(process: subprocess.Popen[str], task: Task, passed: Callable[[], object]) -> list[Places]:
+def _answer(process: subprocess.Popen[str], task: AlignmentTask, passed: Callable[[], object]) -> list[Places]:
     """Give a process its task and read what it says until it is done."""
     assert process.stdin is not None
     assert process.stdout is not None
@@ -219,12 +221,12 @@ def work() -> None:
     line = sys.stdin.readline()
     if line.endswith("\n"):
         method, pairs, first = json.loads(line)
-        for answer in _align_or_report(Task(Method(method), [Words(*pair) for pair in pairs], first)):
+        for answer in _align_or_report(AlignmentTask(Method(method), [WordPair(*pair) for pair in pairs], first)):
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()
 
 
-def _align_or_report(task: Task) -> Iterator[str | list[Places] | None]:
+def _align_or_report(task: AlignmentTask) -> Iterator[str | list[Places] | None]:
     """Yield what `_aligned` yields, and the fault if there is one."""
     try:
         yield from _aligned(task)
@@ -232,7 +234,7 @@ def _align_or_report(task: Task) -> Iterator[str | list[Places] | None]:
         yield f"{type(error).__name__}: {error}".rstrip(": ").partition("\n")[0]
 
 
-def _aligned(task: Task) -> Iterator[list[Places] | None]:
+def _aligned(task: AlignmentTask) -> Iterator[list[Places] | None]:
     """Yield None after each pass, and then the places in the source of the target words of each pair to align."""
     alignment = _library("alignment")
     sentences = [pair.lists for pair in task.pairs]

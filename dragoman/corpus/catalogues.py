@@ -11,7 +11,7 @@ import numpy as np
 import polib
 
 from dragoman.corpus.naming import UNSAID, Columns, is_language, matched, two
-from dragoman.corpus.translation_unit import State, TranslationUnit, cell
+from dragoman.corpus.translation_unit import TranslationState, TranslationUnit, cell
 from dragoman.errors import UserError
 from dragoman.files.reading import read_chunks, shown
 
@@ -112,7 +112,7 @@ _ESCAPE = re.compile(f"{BACKSLASH}(a|x[0-9a-fA-F]{{2}}|[0-7]{{1,3}}|)")
 _CHARSET = re.compile(r"charset=([\w.:-]+)", re.ASCII)
 
 
-class Catalogue(NamedTuple):
+class MessageCatalogue(NamedTuple):
     """The messages of a file as polib has them, and what its header says: the languages, and the plural form for 1."""
 
     entries: Sequence[Any]
@@ -138,12 +138,18 @@ def languages(path: str, wanted: Sequence[str]) -> Columns:
     return two((assumed, target) if target and not wanted else (source, target), wanted, shown(path))
 
 
-def units(catalogue: Catalogue) -> Iterator[TranslationUnit]:
+def units(catalogue: MessageCatalogue) -> Iterator[TranslationUnit]:
     """Yield each message in both languages. The form for 1 is paired with the singular, others with the plural; a
     language without a plural has only forms of the plural.
     """
     for entry in catalogue.entries:
-        state = State.OBSOLETE if entry.obsolete else State.FUZZY if "fuzzy" in entry.flags else State.GOOD
+        state = (
+            TranslationState.OBSOLETE
+            if entry.obsolete
+            else TranslationState.FUZZY
+            if "fuzzy" in entry.flags
+            else TranslationState.GOOD
+        )
         source, plural, target, context = (
             unescaped(text or "") for text in (entry.msgid, entry.msgid_plural, entry.msgstr, entry.msgctxt)
         )
@@ -156,11 +162,11 @@ def units(catalogue: Catalogue) -> Iterator[TranslationUnit]:
             yield TranslationUnit((cell(text), cell(form)), state, context, plural=True)
 
 
-def open_catalogue(path: str) -> Catalogue:
+def open_catalogue(path: str) -> MessageCatalogue:
     """Return the messages of a `.po` or `.mo`."""
     data = b"".join(read_chunks(path))
     file = parse_mo(data, path) if ".mo" in Path(path).suffixes[-2:] else parse_po(data, path)
-    return Catalogue(file, *read_header(file.metadata, path))
+    return MessageCatalogue(file, *read_header(file.metadata, path))
 
 
 def parse_mo(data: bytes, path: str) -> Any:

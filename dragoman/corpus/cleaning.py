@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from dragoman.corpus import accelerators
-from dragoman.corpus.translation_unit import State, TranslationUnit
+from dragoman.corpus.translation_unit import TranslationState, TranslationUnit
 from dragoman.errors import UserError
 from dragoman.text.normalizer import Normalizer
 
@@ -30,13 +30,13 @@ class Rules(NamedTuple):
     keep_accelerators: bool = False
 
 
-class Entry(NamedTuple):
+class CleanPair(NamedTuple):
     """A pair, each text in one line, with its context and state."""
 
     source: str
     target: str
     context: str
-    state: State
+    state: TranslationState
 
     @property
     def key(self) -> str:
@@ -63,14 +63,14 @@ class Cleaner:
         self.changed = Counter(dict.fromkeys([ACCELERATORS, *CHANGED], 0))
         self._seen: set[int] = set()
 
-    def __call__(self, unit: TranslationUnit) -> Entry | None:
+    def __call__(self, unit: TranslationUnit) -> CleanPair | None:
         """Return the cleaned pair, or None if the unit is dropped."""
         self.read += 1
         source, target = map(_one_line, unit.texts)
         marked = source, target
         if not self.rules.keep_accelerators:
-            source, target = accelerators.without(source, target)
-        entry = Entry(source, target, _one_line(unit.context), unit.state)
+            source, target = accelerators.remove_accelerators(source, target)
+        entry = CleanPair(source, target, _one_line(unit.context), unit.state)
         for reason, applies in DROPPED.items():
             if applies(entry, self.rules):
                 self.dropped[reason] += 1
@@ -108,9 +108,9 @@ CHANGED: dict[str, Callable[[TranslationUnit], bool]] = {
     "with a context, in its own column": lambda unit: bool(unit.context),
     "codes without a text, as {1}": lambda unit: unit.marked,
 }
-DROPPED: dict[str, Callable[[Entry, Rules], bool]] = {
-    "obsolete": lambda entry, rules: entry.state is State.OBSOLETE,
-    "fuzzy": lambda entry, rules: entry.state is State.FUZZY,
+DROPPED: dict[str, Callable[[CleanPair, Rules], bool]] = {
+    "obsolete": lambda entry, rules: entry.state is TranslationState.OBSOLETE,
+    "fuzzy": lambda entry, rules: entry.state is TranslationState.FUZZY,
     "source empty": lambda entry, rules: not entry.source,
     "not translated": lambda entry, rules: not entry.target,
     "credits of translators": lambda entry, rules: any(

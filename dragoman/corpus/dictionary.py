@@ -21,7 +21,7 @@ NO_LETTERS = "PSZ"  # categories of characters: punctuation, symbols, white spac
 _normalize = Normalizer(lowercase=False)
 
 
-class Entry(NamedTuple):
+class DictionaryEntry(NamedTuple):
     """A word and one of its translations: `P(target | source)`, and the number of links between the two."""
 
     source: str
@@ -30,7 +30,7 @@ class Entry(NamedTuple):
     links: int = 1
 
 
-class Linked(NamedTuple):
+class LinkedPair(NamedTuple):
     """The words of a pair, and the links between them."""
 
     source: Sequence[str]
@@ -41,12 +41,14 @@ class Linked(NamedTuple):
 class Dictionary:
     """The best translation of each word, `argmax_e P(e | f)`: of equal ones, the first."""
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self._best: dict[str, Entry] = {}
+    def __init__(self, entries: Iterable[DictionaryEntry] = ()) -> None:
+        self._best: dict[str, DictionaryEntry] = {}
         for entry in entries:
             if entry.source not in self._best or entry.probability > self._best[entry.source].probability:
                 self._best[entry.source] = entry
-        self._lower: dict[str, Entry] = {}  # where only `Polish` is known, it stands for `polish` and `POLISH`
+        self._lower: dict[
+            str, DictionaryEntry
+        ] = {}  # where only `Polish` is known, it stands for `polish` and `POLISH`
         for entry in self._best.values():
             word = entry.source.lower()
             if entry.source == word or word not in self._lower or _better(entry, self._lower[word]):
@@ -80,7 +82,7 @@ class Dictionary:
         return None
 
 
-def _better(capitalized: Entry, lowercased: Entry) -> bool:
+def _better(capitalized: DictionaryEntry, lowercased: DictionaryEntry) -> bool:
     """Whether an entry with capitals is to be preferred to the `lowercased` one of the same word in lower case."""
     return lowercased.source != lowercased.source.lower() and capitalized.probability > lowercased.probability
 
@@ -98,7 +100,7 @@ def _capitals(text: str, word: str) -> str:
     return text[:1].upper() + text[1:] if word[:1].isupper() else text
 
 
-def learn(pairs: Iterable[Linked], *, min_count: int = 1, min_probability: float = 0.0) -> list[Entry]:
+def learn(pairs: Iterable[LinkedPair], *, min_count: int = 1, min_probability: float = 0.0) -> list[DictionaryEntry]:
     """The entries of linked words, by relative frequency, sorted by source word, the best translation first.
 
     `P(e | f) = count(f, e) / sum_e' count(f, e')`, where count(f, e) is the number of links between f and e. Rarer and
@@ -108,7 +110,7 @@ def learn(pairs: Iterable[Linked], *, min_count: int = 1, min_probability: float
     totals: Counter[str] = Counter()
     for (source, _), count in counts.items():
         totals[source] += count
-    entries = (Entry(*words, count / totals[words[0]], count) for words, count in counts.items())
+    entries = (DictionaryEntry(*words, count / totals[words[0]], count) for words, count in counts.items())
     kept = (
         entry
         for entry in entries
@@ -120,7 +122,7 @@ def learn(pairs: Iterable[Linked], *, min_count: int = 1, min_probability: float
     return sorted(kept, key=lambda entry: (entry.source, -entry.links, entry.target))
 
 
-def lines(entries: Iterable[Entry]) -> Iterator[str]:
+def lines(entries: Iterable[DictionaryEntry]) -> Iterator[str]:
     """The lines of the file of these entries, the header first."""
     yield "\t".join(HEADER)
     for source, target, probability, count in entries:
@@ -134,7 +136,7 @@ def read(path: str | Path) -> Dictionary:
     return Dictionary(_entries(path))
 
 
-def _entries(path: str | Path) -> Iterator[Entry]:
+def _entries(path: str | Path) -> Iterator[DictionaryEntry]:
     begun = False
     for number, line in enumerate(read_lines(path, LONGEST_TEXT), start=1):
         fields = [_normalize(field).strip() for field in line[:LONGEST_TEXT].split("\t")]
@@ -145,7 +147,7 @@ def _entries(path: str | Path) -> Iterator[Entry]:
         begun = True
 
 
-def _entry(fields: Sequence[str], where: str) -> Entry:
+def _entry(fields: Sequence[str], where: str) -> DictionaryEntry:
     """An entry from its columns. UserError names the place of an invalid entry."""
     source, target, probability, count, *more = (*fields, *[""] * (len(HEADER) - len(fields)))
     if more or not (source and target):
@@ -161,4 +163,4 @@ def _entry(fields: Sequence[str], where: str) -> Entry:
         raise UserError(f"{where}: expected a probability from 0 to 1, found {shown(probability)}")
     if not COUNT.fullmatch(count or "1"):
         raise UserError(f"{where}: expected how often the words are linked, found {shown(count)}")
-    return Entry(source, target, number, int(count or 1))
+    return DictionaryEntry(source, target, number, int(count or 1))

@@ -12,7 +12,7 @@ from dragoman.configuration.components import Problem
 from dragoman.configuration.config import Config
 from dragoman.corpus import formats
 from dragoman.corpus.features import FORMS, FeatureFile, FeatureFiles, Given, beside
-from dragoman.corpus.filters import Report
+from dragoman.corpus.filters import FilterReport
 from dragoman.corpus.pharaoh import Gold, read_pharaoh
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT, check_sentences, existing, read_lines
@@ -56,7 +56,7 @@ class Development(NamedTuple):
     """The examples that models are judged by, and how many there are beside those left out."""
 
     examples: list[Example]
-    report: Report
+    report: FilterReport
 
 
 def read_development(
@@ -67,7 +67,9 @@ def read_development(
     """
     examples = list(read_examples(where, sources, target, features))
     kept = [example for example in examples if not is_blank(example.target) and not all(map(is_blank, example.sources))]
-    development = Development(kept, Report(len(examples), len(kept), len(examples) - len(kept), too_long=0, ratio=0))
+    development = Development(
+        kept, FilterReport(len(examples), len(kept), len(examples) - len(kept), too_long=0, ratio=0)
+    )
     if not kept:
         raise UserError(f"{where}: the development corpus is empty" + (f": {development.report}" if examples else ""))
     return development

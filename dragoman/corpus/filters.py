@@ -8,7 +8,7 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.int64]
 
 
-class Report(NamedTuple):
+class FilterReport(NamedTuple):
     """The numbers of pairs in a corpus: all, those kept, and those left out for each reason."""
 
     pairs: int
@@ -52,7 +52,7 @@ class Filters:
         return fit
 
     @property
-    def report(self) -> Report:
+    def report(self) -> FilterReport:
         """The counts so far."""
         empty, too_long, ratio, kept = self._counts
-        return Report(sum(self._counts), kept, empty, too_long, ratio)
+        return FilterReport(sum(self._counts), kept, empty, too_long, ratio)

@@ -9,15 +9,15 @@ from typing import NamedTuple
 from dragoman.configuration.data import COLUMNS
 from dragoman.corpus import catalogues, objects, parquet, tables, xml
 from dragoman.corpus.naming import Columns
-from dragoman.corpus.translation_unit import State, TranslationUnit
+from dragoman.corpus.translation_unit import TranslationState, TranslationUnit
 from dragoman.errors import UserError
 from dragoman.files.reading import existing, shown
 
 
 class CorpusFormat(NamedTuple):
-    """The reader of a format. `read` yields the units in the named languages, always in the same order; `languages`
-    returns the two languages of the pairs, the wanted ones if given. Faults raise UserError with the file and the line,
-    or the number of the unit. `packed`: may also be compressed (.gz).
+    """The reader of a format. `read` yields the units in the named languages, always in the same order;
+    `find_languages` returns the two languages of the pairs, the wanted ones if given. Faults raise UserError with the
+    file and the line, or the number of the unit. `packed`: may also be compressed (.gz).
     """
 
     read: Callable[[str, Sequence[str]], Iterator[TranslationUnit]]
@@ -33,13 +33,13 @@ def read(place: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
 def texts(place: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield the texts to train on: fuzzy units count as untranslated, obsolete ones are left out."""
     for unit in read(place, names):
-        if unit.state is State.GOOD:
+        if unit.state is TranslationState.GOOD:
             yield unit.texts
-        elif unit.state is State.FUZZY:
+        elif unit.state is TranslationState.FUZZY:
             yield (*unit.texts[:-1], "")
 
 
-def languages(place: str, wanted: Sequence[str] = ()) -> Columns:
+def find_languages(place: str, wanted: Sequence[str] = ()) -> Columns:
     """Return the two languages of the pairs. UserError if this is ambiguous."""
     return _of(place).languages(place, wanted)
 
@@ -136,7 +136,7 @@ def corpora(files: Sequence[str | Path], wanted: Sequence[str] = ()) -> Corpora:
                 f"or --columns en,de for the texts {first}.en and .de"
             )
         return Corpora(places, _two(wanted))
-    names, header = languages(first, wanted)
+    names, header = find_languages(first, wanted)
     note = f"columns {names[0]}, {names[1]}"
     if header:
         note = f"line {header} is a header and no pair, {note}"

@@ -14,8 +14,8 @@ from dragoman.configuration.config import Config
 from dragoman.corpus.examples import Pair, corpus_files, parallel, read_pairs
 from dragoman.corpus.formats import Corpora, corpora, side_by_side
 from dragoman.corpus.parts import PARTS, copy
-from dragoman.corpus.sample import look
-from dragoman.corpus.sizes import DEFAULTS, FEW, Corpus, InitOptions, choose
+from dragoman.corpus.sample import measure_sample
+from dragoman.corpus.sizes import DEFAULTS, FEW, CorpusFiles, InitOptions, choose
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines, shown
 from dragoman.files.writing import write_atomically
@@ -48,7 +48,7 @@ def initialize(
     with ExitStack() as stack:
         if prefix and dev_prefix:
             corpus, note = (
-                Corpus(prefix, dev_prefix, *names),
+                CorpusFiles(prefix, dev_prefix, *names),
                 f"training pairs: {prefix}; development pairs: {dev_prefix}",
             )
         else:
@@ -56,13 +56,13 @@ def initialize(
             # the files themselves where they have no prefix in common
             pairs = partial(read_pairs, prefix, *names) if prefix else partial(parallel, source, target or source)
             corpus, note = _copied(pairs, str(source), names, folder, dev_prefix)
-        sample = look(corpus.train, corpus.source, corpus.target)
+        sample = measure_sample(corpus.train, corpus.source, corpus.target)
         about = [str(sample), note, *named]
         _write(config, choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}", options), about)
     return [*about, *_advice(corpus, sample.pairs, str(source))]
 
 
-def _advice(corpus: Corpus, pairs: int, file: str) -> list[str]:
+def _advice(corpus: CorpusFiles, pairs: int, file: str) -> list[str]:
     """Return what to do with few pairs: start from a run that was trained on many others."""
     if pairs >= FEW:
         return []
@@ -127,12 +127,12 @@ def _new(folder: Path, names: tuple[str, str]) -> Iterator[None]:
 
 def _copied(
     pairs: Callable[[], Iterator[Pair]], named: str, names: tuple[str, str], folder: Path, dev: str | None
-) -> tuple[Corpus, str]:
+) -> tuple[CorpusFiles, str]:
     """Copy the pairs to files with a common prefix, setting some aside unless there are development pairs. Returns the
     corpus and a line to print for the user.
     """
     copied = copy(pairs, named, folder, names, aside=not dev)
-    corpus = Corpus(str(folder / "train"), dev or str(folder / "dev"), *names)
+    corpus = CorpusFiles(str(folder / "train"), dev or str(folder / "dev"), *names)
     if dev:
         note = f"{copied.train:,} pair{'s' * (copied.train != 1)} copied to {corpus.train}; development pairs: {dev}"
     else:

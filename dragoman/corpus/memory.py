@@ -121,7 +121,7 @@ class NoMemory:
 
 
 @final
-class Nearest:
+class FuzzyMemory:
     """The nearest sources by the mean of two similarities: of characters and of words. Each is
 
         1 - (insertions + deletions) / (length of the one + length of the other)
@@ -200,10 +200,10 @@ class Nearest:
 def most_similar(
     pairs: Iterable[Pair], texts: Sequence[str], count: int, normalize: Normalizer, tokenize: Pretokenizer
 ) -> list[list[Match]]:
-    """Return for each text at most `count` different translations of the sources most similar to it, as in `Nearest`,
-    but without an index: the pairs are read once. The sources that are most similar by characters are compared by
-    words, so that a nearer one is rarely missed. Of equally near ones the first counts; texts of more than LONGEST
-    characters are neither found nor find any.
+    """Return for each text at most `count` different translations of the sources most similar to it, as in
+    `FuzzyMemory`, but without an index: the pairs are read once. The sources that are most similar by characters are
+    compared by words, so that a nearer one is rarely missed. Of equally near ones the first counts; texts of more than
+    LONGEST characters are neither found nor find any.
     """
     texts = [normalize(text).strip() for text in texts]
     nearest: list[list[tuple[float, int, Pair]]] = [[] for _ in texts]
@@ -263,4 +263,4 @@ def distinct(pairs: Iterable[Pair]) -> Iterator[Pair]:
     return iter(dict.fromkeys(pair for pair in pairs if all(text.strip() for text in pair)))
 
 
-MEMORIES = {"none": NoMemory, "nearest": Nearest}
+MEMORIES = {"none": NoMemory, "nearest": FuzzyMemory}

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dragoman.corpus.cleaning import Entry, key
+from dragoman.corpus.cleaning import CleanPair, key
 from dragoman.corpus.examples import Pair, is_blank
-from dragoman.corpus.filters import Report
+from dragoman.corpus.filters import FilterReport
 from dragoman.errors import UserError
 from dragoman.files.writing import write_atomically
 
@@ -24,10 +24,10 @@ SEED = 1
 PARTS = "train", "dev"
 
 
-class Origin(NamedTuple):
+class PairWithOrigin(NamedTuple):
     """A pair, and the file or domain that it is from."""
 
-    entry: Entry
+    entry: CleanPair
     origin: str
 
 
@@ -39,7 +39,7 @@ def paths(prefix: Path, sizes: dict[str, int]) -> dict[str, Path]:
 
 
 def write(
-    rows: Iterable[Origin], prefix: Path, names: tuple[str, str], third: str, sizes: dict[str, int], seed: int
+    rows: Iterable[PairWithOrigin], prefix: Path, names: tuple[str, str], third: str, sizes: dict[str, int], seed: int
 ) -> dict[Path, int]:
     """Write the rows, with columns for the two languages, `third` for their origin and their context; how many there
     are in each file.
@@ -61,7 +61,7 @@ def write(
         wanted = {part: size for part, size in sizes.items() if size}
         if len(lots) <= sum(wanted.values()):
             raise UserError(f"{len(lots):,} pairs are not enough for {' and '.join(f'--{name}' for name in wanted)}")
-        part_of = divided(lots, wanted)
+        part_of = divide_lots(lots, wanted)
         counts = dict.fromkeys(part_paths, 0)
         try:
             with ExitStack() as stack:
@@ -91,7 +91,7 @@ def lot(key: str, seed: int) -> int:
     return int.from_bytes(blake2b(f"{seed}\t{key}".encode(), digest_size=8).digest(), "little")
 
 
-def divided(lots: "array[int]", sizes: dict[str, int]) -> dict[int, str]:
+def divide_lots(lots: "array[int]", sizes: dict[str, int]) -> dict[int, str]:
     """The part of each lot that is not trained on: the first lots that fit, in ascending order."""
     part_of: dict[int, str] = {}
     rest = zip(*np.unique(np.frombuffer(lots, np.uint64), return_counts=True), strict=True)
@@ -110,7 +110,7 @@ class Copied(NamedTuple):
 
     train: int
     dev: int
-    report: Report
+    report: FilterReport
 
     @property
     def left_out(self) -> str:
@@ -132,10 +132,10 @@ def copy(
             blank += 1
         else:
             lots.append(lot(key(pair.source), SEED))
-    report = Report(len(lots) + blank, len(lots), blank, too_long=0, ratio=0)
+    report = FilterReport(len(lots) + blank, len(lots), blank, too_long=0, ratio=0)
     if not lots:
         raise UserError(f"{named}: the corpus is empty" + (f": {report}" if blank else ""))
-    part_of = divided(lots, {"dev": _size(lots)}) if aside else {}
+    part_of = divide_lots(lots, {"dev": _size(lots)}) if aside else {}
     counts = dict.fromkeys(PARTS, 0)
     kept = (pair for pair in pairs() if not any(map(is_blank, pair)))
     with ExitStack() as stack:

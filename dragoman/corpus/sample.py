@@ -68,7 +68,7 @@ class Inventory(NamedTuple):
         return min(max(wanted, least + self.characters), least + self.runs // 2)
 
 
-class Sample(NamedTuple):
+class CorpusSample(NamedTuple):
     """What the choice of sizes depends on, measured on the first 200,000 pairs; `pairs` counts all pairs."""
 
     pairs: int
@@ -121,7 +121,7 @@ class SharedSpans:
         return tuple(same) if pairs >= max(FEWEST, COMMON * len(self._kinds_by_pair)) else ()
 
 
-def look(where: str, source: str, target: str) -> Sample:
+def measure_sample(where: str, source: str, target: str) -> CorpusSample:
     """Measure what the choice of sizes depends on, in a corpus named as for `read_pairs`. UserError if a side has no
     words.
     """
@@ -158,7 +158,7 @@ def look(where: str, source: str, target: str) -> Sample:
         raise UserError(f"{where}: the corpus is empty (a side has no words)")
     letters = [_letters(side) for side in words]
     pairs += sum(1 for _ in stream)  # which counts the blank ones, too
-    return Sample(
+    return CorpusSample(
         pairs=pairs,
         words=sum(lengths) / len(lengths),
         longest=int(np.percentile(np.frombuffer(lengths, np.int32), 99)),

@@ -9,7 +9,7 @@ import numpy as np
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config
 from dragoman.corpus.examples import Pair
-from dragoman.corpus.sample import Inventory, Sample
+from dragoman.corpus.sample import CorpusSample, Inventory
 from dragoman.text.pretokenizer import punctuation
 from dragoman.text.subword import Bpe
 
@@ -18,7 +18,7 @@ JOINT = 0.5  # least share of common letters (Sample.shared) for which languages
 FEW_EPOCHS = 10  # in so many, or fewer, a network does not learn its pairs by heart, and needs little dropout
 
 
-class Corpus(NamedTuple):
+class CorpusFiles(NamedTuple):
     """The corpora as a configuration names them: prefixes (or files of columns) and the languages."""
 
     train: str
@@ -68,7 +68,7 @@ def sizes(pairs: int) -> Size:
 
 
 def choose(
-    corpus: Corpus, sample: Sample, run: str, options: InitOptions = DEFAULTS, size: Size | None = None
+    corpus: CorpusFiles, sample: CorpusSample, run: str, options: InitOptions = DEFAULTS, size: Size | None = None
 ) -> Config:
     """A configuration of this size, by default one that suits the corpus: conditional GRU, additive attention, tied
     embeddings. With a number of epochs, the learning rate falls over all of them. Spans that both sides share are
@@ -121,7 +121,7 @@ def choose(
     )
 
 
-def _text(sample: Sample, size: Size) -> dict[str, Any]:
+def _text(sample: CorpusSample, size: Size) -> dict[str, Any]:
     """The options of the text of both sides, with one inventory for both if their letters are alike."""
     joint = sample.shared >= JOINT
     pretokenizer = "whitespace" if sample.tokenized else "punctuation"

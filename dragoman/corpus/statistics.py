@@ -13,7 +13,7 @@ from dragoman.corpus.examples import Pair, read_aligned
 from dragoman.corpus.features import FeatureFile
 from dragoman.corpus.numbering import NumberedCorpus
 from dragoman.corpus.pharaoh import FEW
-from dragoman.corpus.survey import Lines, Survey, Unusual
+from dragoman.corpus.survey import Lines, Survey, UnusualCharacter
 from dragoman.errors import UserError
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import PRETOKENIZERS
@@ -24,7 +24,7 @@ SHOWN_CHARACTERS = 10  # characters listed for each side
 _normalize = Normalizer(lowercase=False)
 
 
-class Distribution(NamedTuple):
+class DistributionSummary(NamedTuple):
     """Mean, median, 95th percentile (`most`) and maximum of a quantity."""
 
     mean: float
@@ -33,7 +33,7 @@ class Distribution(NamedTuple):
     maximum: float
 
     @classmethod
-    def of(cls, values: npt.NDArray[Any]) -> "Distribution":
+    def of(cls, values: npt.NDArray[Any]) -> "DistributionSummary":
         """The distribution of these values, at least one."""
         median, most = np.percentile(values, [50, 95])
         return cls(float(values.mean()), float(median), float(most), float(values.max()))
@@ -69,13 +69,13 @@ class CorpusReport(NamedTuple):
     """Lengths in words and characters, source words per target word, and findings."""
 
     pairs: int
-    source_words: Distribution
-    target_words: Distribution
-    source_characters: Distribution
-    target_characters: Distribution
-    ratio: Distribution
+    source_words: DistributionSummary
+    target_words: DistributionSummary
+    source_characters: DistributionSummary
+    target_characters: DistributionSummary
+    ratio: DistributionSummary
     findings: tuple[Finding, ...]
-    unusual: tuple[Unusual, ...]
+    unusual: tuple[UnusualCharacter, ...]
 
     def __str__(self) -> str:
         lines = [
@@ -143,7 +143,7 @@ class FeatureReport(NamedTuple):
     """
 
     size: int
-    regions: Distribution
+    regions: DistributionSummary
     mean: float
     deviation: float
     findings: tuple[Finding, ...]
@@ -161,7 +161,7 @@ def describe_features(file: FeatureFile) -> FeatureReport:
     none = np.flatnonzero(regions == 0)
     lines = tuple(str(line + 1) for line in none[:SHOWN_LINES])
     findings = (Finding("without regions, or zeros alone", len(none), lines),) if len(none) else ()
-    return FeatureReport(file.size, Distribution.of(regions), mean, max(0.0, square - mean**2) ** 0.5, findings)
+    return FeatureReport(file.size, DistributionSummary.of(regions), mean, max(0.0, square - mean**2) ** 0.5, findings)
 
 
 def describe_links(
@@ -222,11 +222,11 @@ def describe(
     characters = [np.frombuffer(side, np.int32) for side in survey.characters]
     return CorpusReport(
         pairs=survey.pairs,
-        source_words=Distribution.of(words[0]),
-        target_words=Distribution.of(words[1]),
-        source_characters=Distribution.of(characters[0]),
-        target_characters=Distribution.of(characters[1]),
-        ratio=Distribution.of(ratios),
+        source_words=DistributionSummary.of(words[0]),
+        target_words=DistributionSummary.of(words[1]),
+        source_characters=DistributionSummary.of(characters[0]),
+        target_characters=DistributionSummary.of(characters[1]),
+        ratio=DistributionSummary.of(ratios),
         findings=tuple(Finding.of(name, numbers, examples) for name, numbers in survey.findings() if len(numbers)),
         unusual=tuple(
             unusual

@@ -26,7 +26,7 @@ REPLACEMENT = "\ufffd"
 ODD_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 
 
-class Unusual(NamedTuple):
+class UnusualCharacter(NamedTuple):
     """A character that looks out of place, the number of texts of a side that contain it, and the first of these, as
     `NumberedCorpus` calls it.
     """
@@ -46,7 +46,7 @@ class Unusual(NamedTuple):
         )
 
 
-class Alphabet:
+class CharacterCounter:
     """Counts the lines that contain each character."""
 
     def __init__(self) -> None:
@@ -60,14 +60,14 @@ class Alphabet:
         if not characters <= self._first.keys():
             self._first |= dict.fromkeys(characters - self._first.keys(), line)
 
-    def unusual(self, side: str, examples: NumberedCorpus) -> list[Unusual]:
+    def unusual(self, side: str, examples: NumberedCorpus) -> list[UnusualCharacter]:
         """The characters that look out of place, most frequent first.
 
         These are control, format and private-use characters (except joiners, which some scripts need), U+FFFD, and
         letters of a script that makes up less than a thousandth of the letters, counted by lines.
         """
         characters = [
-            Unusual(
+            UnusualCharacter(
                 side, character, reason, self._lines[character], examples.name(self._first[character]), examples.unit
             )
             for character, reason in self._reasons()
@@ -116,7 +116,7 @@ class Survey:
         self.pairs = 0
         self.words = (array("i"), array("i"))
         self.characters = (array("i"), array("i"))
-        self.alphabets = (Alphabet(), Alphabet())
+        self.alphabets = (CharacterCounter(), CharacterCounter())
         self._hashes = (array("Q"), array("Q"))
         self._noted = {name: array("q") for name in NOTES}
         self._normalize = Normalizer(lowercase=False)

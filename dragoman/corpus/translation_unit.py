@@ -10,7 +10,7 @@ _LINE_END = re.compile(r"\r?\n")
 _HALF = re.compile("[\ud800-\udfff]")  # lone surrogates, which JSON can escape but UTF-8 cannot encode
 
 
-class State(Enum):
+class TranslationState(Enum):
     """The state of a translation according to its file."""
 
     GOOD = "good"
@@ -22,7 +22,7 @@ class TranslationUnit(NamedTuple):
     """A text in each of the requested languages; empty if it is not translated."""
 
     texts: tuple[str, ...]
-    state: State = State.GOOD
+    state: TranslationState = TranslationState.GOOD
     context: str = ""  # distinguishes it from other units with the same source
     plural: bool = False  # whether it is a plural form
     marked: bool = False  # whether inline codes that say nothing of themselves are in the texts as marks, such as {1}

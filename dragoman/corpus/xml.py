@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from dragoman.corpus.naming import ROLES, Columns, matched, missing, two, variants
-from dragoman.corpus.translation_unit import State, TranslationUnit, cell
+from dragoman.corpus.translation_unit import TranslationState, TranslationUnit, cell
 from dragoman.errors import UserError
 from dragoman.files.reading import read_chunks, shown
 
@@ -118,7 +118,7 @@ def _forget(element: Any) -> None:
             del node.getparent()[0]
 
 
-class Mark(str):
+class InlineCode(str):
     """A code whose content is unknown: its id in braces, {1} or {/1}."""
 
     __slots__ = ()
@@ -146,7 +146,7 @@ class InlineText:
                 if not content and (shown_as := code.get("equiv-text", code.get("disp"))) is not None:
                     self.parts.append(content := shown_as)
                 elif not content:
-                    self.parts.append(Mark(mark))
+                    self.parts.append(InlineCode(mark))
                     mark = ""
                 self.contents |= {mark: content} if mark else {}
                 self.parts.append(code.get("dispEnd", ""))
@@ -166,9 +166,12 @@ def _fill_marks(texts: Sequence[InlineText]) -> tuple[list[str], bool]:
     the same mark is in another text.
     """
     contents = {mark: content for text in texts for mark, content in text.contents.items()}
-    is_marked = any(isinstance(part, Mark) and part and part not in contents for text in texts for part in text.parts)
+    is_marked = any(
+        isinstance(part, InlineCode) and part and part not in contents for text in texts for part in text.parts
+    )
     filled = (
-        "".join(contents.get(part, part) if isinstance(part, Mark) else part for part in text.parts) for text in texts
+        "".join(contents.get(part, part) if isinstance(part, InlineCode) else part for part in text.parts)
+        for text in texts
     )
     return list(filled), is_marked
 
@@ -178,7 +181,7 @@ class XmlUnit(NamedTuple):
 
     line: int
     texts: dict[str, list[str]]
-    state: State = State.GOOD
+    state: TranslationState = TranslationState.GOOD
     marked: bool = False
 
 
@@ -218,15 +221,19 @@ def _xliff_units(path: str) -> Iterator[XmlUnit]:
         yield XmlUnit(unit.sourceline, texts, _xliff_state(unit, elements[1]), is_marked)
 
 
-def _xliff_state(unit: Any, target: Any) -> State:
+def _xliff_state(unit: Any, target: Any) -> TranslationState:
     """Return the state of a translation: fuzzy if its state says that it is new or needs something (1.2), or `initial`
     (2.0). Only where a target of 1.2 has no state does it count that its unit is not approved: approval follows
     translation, and many files never come to it.
     """
     state = target.get("state") if target is not None and local_name(unit) == "trans-unit" else None
     if state:
-        return State.FUZZY if state == "new" or state.startswith("needs-") else State.GOOD
-    return State.FUZZY if unit.get("state") == "initial" or unit.get("approved") == "no" else State.GOOD
+        return TranslationState.FUZZY if state == "new" or state.startswith("needs-") else TranslationState.GOOD
+    return (
+        TranslationState.FUZZY
+        if unit.get("state") == "initial" or unit.get("approved") == "no"
+        else TranslationState.GOOD
+    )
 
 
 def read_tmx(path: str, names: Sequence[str]) -> Iterator[TranslationUnit]:

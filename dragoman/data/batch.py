@@ -18,7 +18,7 @@ from dragoman.text.mark import Symbol
 STEP = 8  # of the widths of rounded texts
 
 
-class Spelled(NamedTuple):
+class SpelledTokens(NamedTuple):
     """Sentences in which words outside the vocabulary are known by their characters.
 
     Such words are numbered from the vocabulary's size on, in the order of `characters`, which has each of them once
@@ -28,9 +28,9 @@ class Spelled(NamedTuple):
     ids: Int64[Tensor, "B S"]
     characters: Int64[Tensor, "W L"]
 
-    def to(self, device: torch.device, *, non_blocking: bool = False) -> "Spelled":
+    def to(self, device: torch.device, *, non_blocking: bool = False) -> "SpelledTokens":
         """Return the same sentences on another device."""
-        return Spelled(*(part.to(device, non_blocking=non_blocking) for part in self))
+        return SpelledTokens(*(part.to(device, non_blocking=non_blocking) for part in self))
 
 
 class TokenBatch(NamedTuple):
@@ -47,7 +47,7 @@ class TokenBatch(NamedTuple):
     mask: Bool[Tensor, "B S"]
     extended: Int64[Tensor, "B S"] | None = None
     portion: Int64[Tensor, "V"] | None = None
-    spelled: Spelled | None = None
+    spelled: SpelledTokens | None = None
 
     @property
     def labels(self) -> Int64[Tensor, "B S"]:
@@ -160,7 +160,7 @@ def _pad_source(source: SourceBatch, rows: int) -> SourceBatch:
     return padded
 
 
-def pad(rows: Sequence[list[int] | npt.NDArray[np.integer]]) -> TokenBatch:
+def pad_tokens(rows: Sequence[list[int] | npt.NDArray[np.integer]]) -> TokenBatch:
     """Pad sentences to the length of the longest."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     # At least one position, even if all sentences are empty: a maximum over none is an error.
@@ -173,21 +173,21 @@ def pad(rows: Sequence[list[int] | npt.NDArray[np.integer]]) -> TokenBatch:
     return TokenBatch(torch.from_numpy(ids), torch.from_numpy(mask))
 
 
-def numbered(rows: Iterable[Sequence[Sequence[Symbol]]], numberings: Iterable[Numbering]) -> TokenBatch:
+def pad_texts(rows: Iterable[Sequence[Sequence[Symbol]]], numberings: Iterable[Numbering]) -> TokenBatch:
     """Return rows of texts as ids, each row by its own numbering: the texts of a row are concatenated, each with its
     EOS.
     """
     numbered_rows = zip(rows, numberings, strict=False)
-    return pad(
+    return pad_tokens(
         [[*chain.from_iterable([*numbering.ids(text), EOS] for text in row)] for row, numbering in numbered_rows]
     )
 
 
-def spelled(rows: Sequence[Sequence[Sequence[Symbol]]], language: Language) -> Spelled:
-    """Return rows of texts, as `numbered` takes them, with the characters of words that the language does not have."""
+def spelled(rows: Sequence[Sequence[Sequence[Symbol]]], language: Language) -> SpelledTokens:
+    """Return rows of texts, as `pad_texts` takes them, with the characters of words that the language does not have."""
     # Each word of the batch once, whichever sentence has it: its vector is computed once.
     words = ExtendedVocabulary(language.vocabulary, chain.from_iterable(rows))
-    return Spelled(numbered(rows, repeat(words)).ids, language.alphabet.words(words.own))
+    return SpelledTokens(pad_texts(rows, repeat(words)).ids, language.alphabet.words(words.own))
 
 
 def pad_regions(rows: Sequence[npt.NDArray[Any]], size: int) -> FeatureBatch:

@@ -20,7 +20,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Mixture:
+class CorpusMixture:
     """Sampling of consecutive parts of a corpus, each in proportion to its weight.
 
     An epoch still has as many rows as the corpus. Each part is traversed repeatedly, reshuffled each time, continuing
@@ -31,7 +31,7 @@ class Mixture:
     weights: tuple[float, ...]
 
     @classmethod
-    def tempered(cls, sizes: tuple[int, ...], temperature: float) -> "Mixture":
+    def tempered(cls, sizes: tuple[int, ...], temperature: float) -> "CorpusMixture":
         """Return a part of n rows is drawn in proportion to `n^(1/T)` (Arivazhagan et al. 2019, "Massively multilingual
         neural machine translation in the wild").
         """
@@ -59,13 +59,13 @@ class Mixture:
             rounds, rest = np.divmod(places[here] - (end - quota) + epoch * quota, size)
             for number in np.unique(rounds):
                 now = rounds == number
-                rows[here[now]] = begin + shuffled(rest[now], size, seed, part, int(number), MIXED)
+                rows[here[now]] = begin + permute_rows(rest[now], size, seed, part, int(number), MIXED)
             begin += size
         return rows
 
 
 @dataclass(frozen=True)
-class Plan:
+class BatchPlan:
     """The batches of one epoch as arrays of rows: every row (with a `mixture`, every row that it draws in this epoch)
     is in exactly one batch, in an order determined by the seed.
 
@@ -86,7 +86,7 @@ class Plan:
     type: Literal["sentences", "tokens"]
     seed: int
     epoch: int
-    mixture: Mixture | None = None
+    mixture: CorpusMixture | None = None
 
     def batches(self, begin: int = 0) -> Iterator[Numbers]:
         """Yield the batches from number `begin` on."""
@@ -97,7 +97,7 @@ class Plan:
                 continue
             batches = self._pool(pool)
             if begin < len(batches):
-                order = shuffled(np.arange(len(batches)), len(batches), self.seed, self.epoch, pool + 1)
+                order = permute_rows(np.arange(len(batches)), len(batches), self.seed, self.epoch, pool + 1)
                 yield from (batches[index] for index in order[begin:])
             begin = max(0, begin - len(batches))
 
@@ -130,7 +130,7 @@ class Plan:
         begin = pool * self._pool_rows
         end = begin + self._pool_rows if pool + 1 < self._pools else self._rows
         # The permutation of the whole corpus, computed at these places alone.
-        rows = shuffled(np.arange(begin, end), self._rows, self.seed, self.epoch)
+        rows = permute_rows(np.arange(begin, end), self._rows, self.seed, self.epoch)
         if self.mixture:
             rows = self.mixture.rows(rows, self.seed, self.epoch)
         *sources, target = (offsets[rows + 1] - offsets[rows] for offsets in (*self.sources, self.target))
@@ -142,7 +142,7 @@ class Plan:
         return _by_symbols(rows, np.maximum(source, target)[order], self.size)
 
 
-def portions(
+def split_portions(
     batches: Iterable[Numbers], symbols: Callable[[Numbers], Numbers], most: int
 ) -> Iterator[tuple[Numbers, Numbers]]:
     """Yield each batch with the distinct symbols of its portion: as many adjacent batches as have `most` symbols
@@ -162,7 +162,7 @@ def portions(
     yield from ((batch, portion_symbols) for batch in portion)
 
 
-def shuffled(places: Numbers, count: int, *seeds: int) -> Numbers:
+def permute_rows(places: Numbers, count: int, *seeds: int) -> Numbers:
     """Return the images of these places under a permutation of range(`count`), without a table of all.
 
     A Feistel network permutes the numbers below a power of four; results of `count` or more are permuted again (Black &
@@ -177,13 +177,13 @@ def shuffled(places: Numbers, count: int, *seeds: int) -> Numbers:
         left, right = np.divmod(images[outside], np.uint64(1) << half)
         for key in keys:
             # One half, hashed, is added to the other: a permutation whatever the hash, since it can be undone.
-            left, right = right, left ^ (_mixed(right ^ key) >> (np.uint64(64) - half))
+            left, right = right, left ^ (_hash_numbers(right ^ key) >> (np.uint64(64) - half))
         images[outside] = (left << half) | right
         outside = outside[images[outside] >= count]
     return images.astype(np.int64)
 
 
-def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def _hash_numbers(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Hash numbers so that every bit of a result depends on all bits of its input (the finalizer of SplitMix64, Steele
     et al. 2014).
     """

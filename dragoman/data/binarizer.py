@@ -13,9 +13,9 @@ from dragoman.corpus.pharaoh import Gold
 from dragoman.data.language import Language
 from dragoman.data.learning import names, texts_in, texts_of
 from dragoman.data.marks import target_marks
-from dragoman.data.recall import Recall
+from dragoman.data.recall import FuzzyMatcher
 from dragoman.data.store import Rows
-from dragoman.data.surfaces import joined
+from dragoman.data.surfaces import join_words
 from dragoman.data.vocabulary import EOS, UNK
 from dragoman.files.reading import LONGEST_TEXT
 from dragoman.text.edits import operations
@@ -28,7 +28,7 @@ BLOCK = 10_000  # pairs in memory at a time
 SMALL = np.iinfo(np.uint16).max + 1  # the number of ids that fit into two bytes
 
 
-class Binarizer:
+class Preprocessor:
     """The examples of a corpus as ids of its languages, the target last, and numbers of lines in its arrays. `memory`
     fills some of the sources. `protection` is what marks take the place of. `surfaces`: the store keeps the spellings
     of out-of-vocabulary words.
@@ -39,7 +39,7 @@ class Binarizer:
         data: DataConfig,
         languages: Mapping[Side, Language],
         arrays: Mapping[Side, FeatureFiles],
-        memory: Recall | None = None,
+        memory: FuzzyMatcher | None = None,
         protection: Protection | None = None,
         *,
         surfaces: bool = False,
@@ -133,7 +133,7 @@ class Binarizer:
         read = [lengths[side] for side in data.sides if side not in self._remembered]
         kept = filters.keep(*_with_neighbors(read), lengths["target"])
         rows |= {f"{side}.text": _bytes(texts[side]) for side in self._sampled}
-        rows |= {f"{side}.surfaces": _bytes(list(map(joined, words))) for side, words in unknown.items()}
+        rows |= {f"{side}.surfaces": _bytes(list(map(join_words, words))) for side, words in unknown.items()}
         if data.pairs:
             mark = languages["source"].vocabulary.ids([target_marks(data)[pair.target]])
             # Behind the filters, for which a mark does not count as a symbol.
@@ -142,7 +142,7 @@ class Binarizer:
             rows["links"] = _links(gold, *(_words(languages[side], texts[side]) for side in languages))
         return rows, kept
 
-    def _add_matches(self, block: tuple[list[str], ...], memory: Recall) -> tuple[list[str], ...]:
+    def _add_matches(self, block: tuple[list[str], ...], memory: FuzzyMatcher) -> tuple[list[str], ...]:
         """Return the sides of a block with those that the memory fills before the target. A pair is no answer to
         itself.
         """

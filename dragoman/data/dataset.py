@@ -15,15 +15,15 @@ from dragoman.configuration.config import TextConfig
 from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import Example, read_development
 from dragoman.corpus.features import Array, FeatureFiles, FeatureSource
-from dragoman.corpus.filters import Report
-from dragoman.data.batch import Batch, SourceBatch, TokenBatch, numbered, pad, pad_regions, spelled
+from dragoman.corpus.filters import FilterReport
+from dragoman.data.batch import Batch, SourceBatch, TokenBatch, pad_regions, pad_texts, pad_tokens, spelled
 from dragoman.data.denoising import MASK, Infilling, noise
 from dragoman.data.language import Language, Source
 from dragoman.data.learning import open_sources
 from dragoman.data.preparation import STORE, load, prepare
-from dragoman.data.recall import recall
+from dragoman.data.recall import load_matcher
 from dragoman.data.store import Store
-from dragoman.data.surfaces import NOTHING, ExtendedVocabulary, Surfaces, separated
+from dragoman.data.surfaces import NOTHING, ExtendedVocabulary, UnknownWordNeeds, split_words
 from dragoman.data.vocabulary import UNK
 from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import Side
@@ -58,12 +58,12 @@ class Dataset:
         marked: bool = False,
         noise: Infilling | None = None,
         copied: Sequence[bool] = (),
-        surfaces: Surfaces = NOTHING,
-        judged: Mapping[str, Report] = {},
+        surfaces: UnknownWordNeeds = NOTHING,
+        judged: Mapping[str, FilterReport] = {},
     ) -> None:
         self.train = train
         self.development = development
-        self.report = Report(**train.notes["report"])
+        self.report = FilterReport(**train.notes["report"])
         # A digest of the training pairs; None for a store of an earlier version.
         self.content: str | None = train.notes.get("content")
         self.judged = judged
@@ -117,7 +117,7 @@ class Dataset:
         *,
         keep_tokenizers: bool = False,
         source_dropout: float = 0.0,
-        surfaces: Surfaces = NOTHING,
+        surfaces: UnknownWordNeeds = NOTHING,
     ) -> "Dataset":
         """Learn the tokenizers from the training pairs and write them, the vocabularies and the ids to `folder`.
 
@@ -136,7 +136,7 @@ class Dataset:
         prepare(data, text, seed, folder, keep_tokenizers=keep_tokenizers, surfaces=any(surfaces))
         sides = load(data, folder)
         if data.recalled:
-            memory, query_side = recall(data, sides.values(), folder), data.source.index(data.queried_source)
+            memory, query_side = load_matcher(data, sides.values(), folder), data.source.index(data.queried_source)
             development = [
                 [_recalled(example, memory.texts(str(example.sources[query_side]))) for example in examples]
                 for examples in development
@@ -206,7 +206,7 @@ class Dataset:
 
     def _symbols(self, side: Side, language: Language, rows: Rows) -> TokenBatch:
         """Raise UserError if the store has a symbol that the language does not have."""
-        padded = pad(rows)
+        padded = pad_tokens(rows)
         # An id beyond a table would be an error of CUDA, or another row, far from its cause.
         if padded.ids.numel() and int(padded.ids.max()) >= len(language.vocabulary):
             raise self.train.damaged(f"{side}.values")
@@ -231,7 +231,7 @@ class Dataset:
             symbols: TokenBatch, texts: Sequence[Sequence[Sequence[Symbol]]], spelling: Language | None
         ) -> TokenBatch:
             return symbols._replace(
-                extended=numbered(texts, words).ids if extended else None,
+                extended=pad_texts(texts, words).ids if extended else None,
                 spelled=spelled(texts, spelling) if spelling else None,
             )
 
@@ -255,7 +255,7 @@ class Dataset:
         if not unknown:
             return [symbols]
         try:
-            surfaces = separated(self.train.columns[f"{side}.surfaces"][row])
+            surfaces = split_words(self.train.columns[f"{side}.surfaces"][row])
             for place, surface in zip(unknown, surfaces, strict=True):
                 symbols[place] = surface
         except ValueError:  # includes UnicodeDecodeError

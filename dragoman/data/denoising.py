@@ -68,7 +68,7 @@ def noise(data: DataConfig) -> Infilling | None:
     return noise_model if isinstance(noise_model, Infilling) else None
 
 
-def masked(noise: Infilling, encoded: Sequence[Symbol], seed: str) -> list[Symbol]:
+def mask_text(noise: Infilling, encoded: Sequence[Symbol], seed: str) -> list[Symbol]:
     """Return a text of a development corpus with masks, behind the mark of its language if there is one."""
     begin = next((place for place, symbol in enumerate(encoded) if isinstance(symbol, str)), len(encoded))
     places = noise(len(encoded) - begin, seed)

@@ -124,9 +124,9 @@ def _counts(path: Path) -> tuple[int, ...]:
 Source: TypeAlias = Language | FeatureSource
 
 
-def the_text(sources: tuple[Source, ...]) -> Language:
+def require_text(sources: tuple[Source, ...]) -> Language:
     """Return the only source, which is a text. UserError if there are several, or it is numeric."""
-    if not only_text(sources):
+    if not is_only_text(sources):
         named = ", ".join(source.name for source in sources)
         raise UserError(f"this needs a run that reads one text alone, and this one reads {named}")
     (text,) = sources
@@ -134,6 +134,6 @@ def the_text(sources: tuple[Source, ...]) -> Language:
     return text
 
 
-def only_text(sources: tuple[Source, ...]) -> bool:
+def is_only_text(sources: tuple[Source, ...]) -> bool:
     """Return whether there is one source, and it is a text."""
     return len(sources) == 1 and isinstance(sources[0], Language)

@@ -29,7 +29,7 @@ def names(data: DataConfig) -> dict[Side, str]:
 
 
 @dataclass(frozen=True)
-class Lines:
+class InventoryTexts:
     """The normalized training sentences from which one inventory is learned, without sentences too long for any model,
     and with marks in the place of protected spans. They can be iterated repeatedly.
     """
@@ -76,10 +76,10 @@ def texts_in(data: DataConfig, pair: LanguagePair) -> tuple[str, ...]:
     return (*(name for name in pair.sources if name not in data.features), pair.target)
 
 
-def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
+def learn_inventories(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
     """Return the sources by side, target last; their symbols are learned, or those of `text.vocabulary_from`."""
     if text.vocabulary_from:
-        return taken(data, text, text.vocabulary_from)
+        return take_inventories(data, text, text.vocabulary_from)
     if not any(line.strip() for texts, _ in _texts(data) for line in texts):
         raise UserError(f"{_places(data)}: the corpus is empty (no line has text)")
     read = [name for side, name in names(data).items() if side != "target" and name not in data.features]
@@ -87,7 +87,9 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
     pipelines = (*sources, new_pipeline(text.target))
     protection = Protection.of(text.protect)
     if text.shared_vocabulary:
-        _fit(pipelines[0], Lines(data, pipelines, protection), "text.source" if sources else "text.target", seed)
+        _fit(
+            pipelines[0], InventoryTexts(data, pipelines, protection), "text.source" if sources else "text.target", seed
+        )
         for pipeline in pipelines[1:]:
             # Learned once from all languages: each has a unit of its own, with the same inventory.
             pipeline.tokenizer.restore(pipelines[0].tokenizer.learned())
@@ -96,7 +98,7 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
             alone = tuple(other if other is pipeline else None for other in pipelines)
             _fit(
                 pipeline,
-                Lines(data, alone, protection),
+                InventoryTexts(data, alone, protection),
                 "text.source" if number < len(sources) else "text.target",
                 seed,
             )
@@ -112,7 +114,7 @@ def learn(data: DataConfig, text: TextConfig, seed: int) -> dict[Side, Source]:
     }
 
 
-def taken(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
+def take_inventories(data: DataConfig, text: TextConfig, run: str) -> dict[Side, Source]:
     """Return the sources with the symbols of another run. UserError unless that run has them under the same options."""
     inventories: set[tuple[str, ...]] = set()
     arrays = open_sources(data, data.train)
@@ -157,7 +159,7 @@ def _side_there(run: Path, side: Side, name: str, recalled: bool) -> Side:
     return "target" if recalled else "source"
 
 
-def same(one: Source, other: Source) -> bool:
+def have_same_symbols(one: Source, other: Source) -> bool:
     """Return whether two sources have the same symbols."""
     if isinstance(one, Language) and isinstance(other, Language):
         return one.vocabulary == other.vocabulary and one.text.tokenizer.learned() == other.text.tokenizer.learned()
@@ -168,7 +170,7 @@ def _places(data: DataConfig) -> str:
     return ", ".join(dict.fromkeys(place for pair in data.trained for place in pair.train))
 
 
-def _fit(text: TextPipeline, lines: Lines, key: str, seed: int) -> None:
+def _fit(text: TextPipeline, lines: InventoryTexts, key: str, seed: int) -> None:
     try:
         text.tokenizer.fit(lines, seed, MARKS if lines.protection else ())
     except InsufficientCorpusError as error:

@@ -35,7 +35,7 @@ class Lexicon(NamedTuple):
     probabilities: npt.NDArray[np.float32]
 
 
-class Table(NamedTuple):
+class PairValues(NamedTuple):
     """A value for each pair of symbols: `keys` = source * V_target + target, in ascending order."""
 
     keys: npt.NDArray[np.int64]
@@ -75,12 +75,12 @@ def _column(parts: Sequence[Rows]) -> Column:
     return Column(np.concatenate([part.values for part in parts]), np.concatenate([[0], np.cumsum(lengths)]))
 
 
-def estimate(source: Column, target: Column, symbols: tuple[int, int]) -> Lexicon:
+def estimate_lexicon(source: Column, target: Column, symbols: tuple[int, int]) -> Lexicon:
     """Return the lexicon of a corpus whose sentences end with EOS on both sides; `symbols` are the vocabulary sizes.
 
     Memory is bounded by LINKS and CELLS; time grows with the number of pairs of positions.
     """
-    table = ibm1(source, target, symbols[1])
+    table = train_ibm1(source, target, symbols[1])
     sources, targets = np.divmod(table.keys, symbols[1])
     order = np.lexsort((-table.values, sources))
     sources = sources[order]
@@ -94,14 +94,14 @@ def estimate(source: Column, target: Column, symbols: tuple[int, int]) -> Lexico
     return Lexicon(frequent.astype(np.int32), translations, probabilities)
 
 
-def ibm1(source: Column, target: Column, target_symbols: int) -> Table:
+def train_ibm1(source: Column, target: Column, target_symbols: int) -> PairValues:
     """Estimate `t(y | x)` by EM from uniform probabilities (IBM model 1, Brown et al. 1993).
 
         P(x_i | y_j) = t(y_j | x_i) / sum_k t(y_j | x_k);   t(y | x) = count(x, y) / sum_y' count(x, y')
 
     The source's EOS serves as the empty word; the target's is left out.
     """
-    table: Table | None = None
+    table: PairValues | None = None
     for _ in range(ITERATIONS):
         counts = _counts(source, target, target_symbols, table)
         sources = counts.keys // target_symbols
@@ -110,10 +110,10 @@ def ibm1(source: Column, target: Column, target_symbols: int) -> Table:
     return table
 
 
-def _counts(source: Column, target: Column, target_symbols: int, table: Table | None) -> Table:
+def _counts(source: Column, target: Column, target_symbols: int, table: PairValues | None) -> PairValues:
     """Return expected counts of links between each pair of symbols, under a table or uniform probabilities."""
     total = table._replace(values=np.zeros_like(table.values)) if table else None
-    waiting: list[Table] = []
+    waiting: list[PairValues] = []
     for keys, lengths in _links(source, target, target_symbols):
         distinct, places = np.unique(keys, return_inverse=True)
         values = np.ones(len(distinct))
@@ -127,7 +127,7 @@ def _counts(source: Column, target: Column, target_symbols: int, table: Table | 
         if total:
             np.add.at(total.values, rows, counts)  # a pair that is not in the table has count 0
         else:
-            waiting.append(Table(distinct, counts))
+            waiting.append(PairValues(distinct, counts))
             if sum(len(counted.keys) for counted in waiting[1:]) > max(LINKS, len(waiting[0].keys)):
                 waiting = [_merge(waiting)]
     return total or _merge(waiting)
@@ -138,14 +138,14 @@ def _sums(places: Ids, values: Numbers, count: int) -> Numbers:
     return np.bincount(places, values, count).astype(np.float64, copy=False)
 
 
-def _merge(tables: list[Table]) -> Table:
+def _merge(tables: list[PairValues]) -> PairValues:
     """Return the sum of tables, without the smallest values if there are more than CELLS."""
     keys, places = np.unique(np.concatenate([table.keys for table in tables]), return_inverse=True)
     values = _sums(places, np.concatenate([table.values for table in tables]), len(keys))
     if len(keys) > CELLS:
         chosen = np.sort(np.argpartition(values, -CELLS)[-CELLS:])
         keys, values = keys[chosen], values[chosen]
-    return Table(keys, values)
+    return PairValues(keys, values)
 
 
 def _links(source: Column, target: Column, target_symbols: int) -> Iterator[tuple[npt.NDArray[np.int64], Ids]]:

@@ -38,7 +38,7 @@ def write_spoken(seen: Mapping[str, npt.NDArray[np.bool_]], first: int, folder: 
             file.write("\t".join(name for name, here in zip(seen, columns, strict=True) if here) + "\n")
 
 
-def foreign(data: DataConfig, folder: Path) -> dict[Mark, list[int]]:
+def find_foreign_symbols(data: DataConfig, folder: Path) -> dict[Mark, list[int]]:
     """Return symbol ids forbidden for each target language, by its mark: all marks, and with
     data.filter_target_vocabulary those seen in targets of other languages alone (target dictionary filtering: Ha et al.
     2017, "Effective strategies in zero-resource neural machine translation"). UserError if the run's file of languages

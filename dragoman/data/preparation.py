@@ -11,13 +11,13 @@ from dragoman.configuration.config import TextConfig
 from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import alignment_files, corpus_files, feature_files
 from dragoman.corpus.features import FeatureSource
-from dragoman.corpus.filters import Filters, Report
-from dragoman.data.binarizer import Binarizer
+from dragoman.corpus.filters import FilterReport, Filters
+from dragoman.data.binarizer import Preprocessor
 from dragoman.data.language import Language, Source
-from dragoman.data.learning import learn, names, open_sources, same, taken, texts_in
-from dragoman.data.marks import foreign, marks, target_marks, write_spoken
-from dragoman.data.recall import keep, recall
-from dragoman.data.store import Rows, discard, new_store, read_header
+from dragoman.data.learning import have_same_symbols, learn_inventories, names, open_sources, take_inventories, texts_in
+from dragoman.data.marks import find_foreign_symbols, marks, target_marks, write_spoken
+from dragoman.data.recall import load_matcher, write_memory
+from dragoman.data.store import Rows, discard_store, new_store, read_header
 from dragoman.data.surfaces import BETWEEN
 from dragoman.errors import UserError
 from dragoman.text.pipeline import Side
@@ -50,8 +50,8 @@ def prepare(
         _write(data, text, load(data, folder), fingerprint, folder / STORE, surfaces=surfaces)
         return
     # Without a store, tokenizers and vocabularies of a killed preparation cannot be mistaken for those of an older one.
-    discard(folder / STORE)
-    sources = learn(data, text, seed)
+    discard_store(folder / STORE)
+    sources = learn_inventories(data, text, seed)
     for source in sources.values() if not surfaces else ():
         if isinstance(source, Language) and not {*source.text.tokenizer.inventory} - {*MARKS, GLUE}:
             raise UserError(f"text: no symbol of {source.name} is frequent enough to have a place in the vocabulary")
@@ -81,11 +81,11 @@ def _is_readable(data: DataConfig, text: TextConfig, folder: Path) -> bool:
     """
     try:
         sources = load(data, folder)
-        foreign(data, folder)
+        find_foreign_symbols(data, folder)
     except UserError:
         return False
-    wanted = taken(data, text, text.vocabulary_from) if text.vocabulary_from else {}
-    return all(same(sources[side], source) for side, source in wanted.items())
+    wanted = take_inventories(data, text, text.vocabulary_from) if text.vocabulary_from else {}
+    return all(have_same_symbols(sources[side], source) for side, source in wanted.items())
 
 
 def _fingerprint(data: DataConfig, text: TextConfig, seed: int, surfaces: bool) -> str:
@@ -138,9 +138,9 @@ def _write(
     memory = None
     if data.recalled:
         # First into the run folder, and then read from there, so that training and translation look up the same pairs.
-        keep(data, folder.parent)
-        memory = recall(data, sources.values(), folder.parent)
-    binarizer = Binarizer(data, languages, arrays, memory, Protection.of(text.protect), surfaces=surfaces)
+        write_memory(data, folder.parent)
+        memory = load_matcher(data, sources.values(), folder.parent)
+    binarizer = Preprocessor(data, languages, arrays, memory, Protection.of(text.protect), surfaces=surfaces)
     parts: list[int] = []
     reports = []
     vocabulary = languages["target"].vocabulary
@@ -170,7 +170,7 @@ def _write(
         for side, source in sources.items() if learned else ():
             counted = tally.counted(side, source) if isinstance(source, Language) else source
             counted.save(folder.parent, side)
-        report = Report(*map(sum, zip(*reports, strict=True)))
+        report = FilterReport(*map(sum, zip(*reports, strict=True)))
         store.notes = {
             "fingerprint": fingerprint,
             "report": report._asdict(),

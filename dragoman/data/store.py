@@ -98,7 +98,7 @@ class Store:
         values = _open_array(self.folder / f"{name}{VALUES}", dtype, size)
         offsets = _open_array(self.folder / f"{name}{OFFSETS}", OFFSET, self.rows + 1)
         # Checked once here, since a wrong offset would be read as another sentence, without an error.
-        if offsets[0] != 0 or offsets[-1] != size or not _rising(offsets):
+        if offsets[0] != 0 or offsets[-1] != size or not _is_rising(offsets):
             raise self.damaged(f"{name}{OFFSETS}")
         return Column(values, offsets)
 
@@ -107,7 +107,7 @@ class Store:
         return UserError(f"{self.folder / name}: damaged; delete {self.folder} to prepare it again")
 
 
-def _rising(offsets: npt.NDArray[np.int64]) -> bool:
+def _is_rising(offsets: npt.NDArray[np.int64]) -> bool:
     """Return whether offsets never decrease, checked in blocks to bound memory."""
     parts = (offsets[begin : begin + CHECKED + 1] for begin in range(0, len(offsets) - 1, CHECKED))
     return all(bool((part[:-1] <= part[1:]).all()) for part in parts)
@@ -136,7 +136,7 @@ def _header(folder: Path) -> dict[str, Any]:
     return header
 
 
-def discard(folder: Path) -> None:
+def discard_store(folder: Path) -> None:
     """Remove a store, if there is one. UserError, and nothing is removed, if something else has its name.
 
     The store is renamed first, so that a killed process leaves no partial store under its name.
@@ -161,7 +161,7 @@ def check_free(folder: Path) -> None:
         raise UserError(f"{folder}: holds {strange[0]}, which is no part of the prepared corpus; move it elsewhere")
 
 
-def sweep(folder: Path) -> None:
+def sweep_stores(folder: Path) -> None:
     """Remove half-written or half-removed stores of that name, left by killed processes."""
     for path in folder.parent.glob(f".{folder.name}.*.part"):
         if re.fullmatch(re.escape(f".{folder.name}") + PART, path.name):
@@ -206,7 +206,7 @@ def new_store(folder: Path, columns: Mapping[str, npt.DTypeLike]) -> Iterator["S
     temporary = _part(folder)
     check_free(folder)
     try:
-        sweep(folder)
+        sweep_stores(folder)
         temporary.mkdir(parents=True)
         with ExitStack() as stack:
             writer = StoreWriter([stack.enter_context(ColumnWriter(temporary, *column)) for column in columns.items()])
@@ -214,7 +214,7 @@ def new_store(folder: Path, columns: Mapping[str, npt.DTypeLike]) -> Iterator["S
         # The header last: a store is one that has it.
         with write_atomically(temporary / HEADER) as file:
             json.dump(writer.header(), file)
-        discard(folder)
+        discard_store(folder)
         temporary.rename(folder)
     except OSError as error:
         raise UserError(f"{folder}: cannot write ({error.strerror or error})") from error

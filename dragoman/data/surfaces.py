@@ -13,7 +13,7 @@ from dragoman.text.mark import Symbol
 BETWEEN = "\n"  # separates the words of a row; no normalized text contains it
 
 
-class Surfaces(NamedTuple):
+class UnknownWordNeeds(NamedTuple):
     """What a model asks for of words outside its vocabularies: numbers of those that it may copy from the sources
     (`extended`), and the characters of source words and of target words.
     """
@@ -23,16 +23,16 @@ class Surfaces(NamedTuple):
     target: bool = False
 
 
-NOTHING = Surfaces()
+NOTHING = UnknownWordNeeds()
 
 
-def joined(words: Iterable[Symbol]) -> str:
+def join_words(words: Iterable[Symbol]) -> str:
     """Return words as they are kept in a store."""
     return BETWEEN.join(map(str, words))
 
 
-def separated(row: npt.NDArray[np.integer]) -> list[str]:
-    """Return the words in the UTF-8 bytes of a `joined` text. UnicodeDecodeError if these are not UTF-8."""
+def split_words(row: npt.NDArray[np.integer]) -> list[str]:
+    """Return the words in the UTF-8 bytes of a `join_words` text. UnicodeDecodeError if these are not UTF-8."""
     text = row.tobytes().decode()
     return text.split(BETWEEN) if text else []
 

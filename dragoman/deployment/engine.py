@@ -20,7 +20,7 @@ from dragoman.files.reading import compute_sha256
 from dragoman.model.output.output import Distribution, Output, Readout
 from dragoman.model.predictor import Prediction, Predictor, RestrictedPredictor
 from dragoman.model.shapes import Float, Int
-from dragoman.model.state import select
+from dragoman.model.state import select_rows
 from dragoman.run.run import Run
 
 FOLDER = "onnx"  # in the run folder
@@ -105,8 +105,8 @@ class OnnxModel(Predictor[Tensors]):
 
     def reorder(self, state: Tensors, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tensors:
         return Tensors(
-            select(state.step_state, rows),
-            state.source_state if sentences is None else select(state.source_state, sentences),
+            select_rows(state.step_state, rows),
+            state.source_state if sentences is None else select_rows(state.source_state, sentences),
         )
 
     def restrict_to(self, symbols: Int[Tensor, "C"]) -> Predictor[Tensors]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from dragoman.data.language import only_text
+from dragoman.data.language import is_only_text
 from dragoman.deployment import tracing
 from dragoman.deployment.engine import BEGUN, FOLDER, NOTE, VERSION, Note, Precision, is_export, needed
 from dragoman.errors import UserError
@@ -23,7 +23,7 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
     """
     for module in ("onnx", "onnxscript", "onnxruntime"):
         needed(module)
-    if not only_text(run.sources):
+    if not is_only_text(run.sources):
         raise UserError(f"{run.folder.path}: ONNX graphs are of models of one text; this one reads more, or numbers")
     config = run.config
     path = run.weights(weights)

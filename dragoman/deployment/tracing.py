@@ -10,7 +10,7 @@ from dragoman.deployment import graphs
 from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.state import each_tensor
+from dragoman.model.state import map_tensors
 from dragoman.torch_internals import shared_onnx_registry
 
 ROWS, SENTENCES, POSITIONS, STEPS = map(torch.export.Dim, "RBST")
@@ -146,14 +146,14 @@ def _axes(tensor: Tensor, smaller: list[Tensor]) -> Axes:
 
 
 def _leaves(tree: Any) -> list[Tensor]:
-    """Return the tensors of a state, in the order of `each_tensor`."""
+    """Return the tensors of a state, in the order of `map_tensors`."""
     tensors: list[Tensor] = []
 
     def note(tensor: Tensor) -> Tensor:
         tensors.append(tensor)
         return tensor
 
-    each_tensor(note, tree)
+    map_tensors(note, tree)
     return tensors
 
 
@@ -181,7 +181,7 @@ class _Step(nn.Module):
     def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         symbols, *tensors = inputs
         rest = iter(tensors)
-        step_state, source_state = each_tensor(lambda _: next(rest), (self.like.step_state, self.like.source_state))
+        step_state, source_state = map_tensors(lambda _: next(rest), (self.like.step_state, self.like.source_state))
         features, weights, state = self.model.step(
             symbols, self.like._replace(step_state=step_state, source_state=source_state)
         )

@@ -12,9 +12,9 @@ from lxml import etree
 
 from dragoman.corpus.xml import local_name, parse_tree
 from dragoman.documents.document import UTF_16, encode_utf16
-from dragoman.documents.document_segment import DocumentSegment, Placeholders, possible
+from dragoman.documents.document_segment import DocumentSegment, ElementPlaceholders, remove_illegal_characters
 from dragoman.documents.html import Entities, tokens
-from dragoman.documents.placing import Mark, pairs
+from dragoman.documents.placing import Tag, pair_tags
 from dragoman.errors import UserError
 
 AROUND = ("g", "pc", "mrk", "hi", "sub")  # elements with words of the sentence in them
@@ -24,7 +24,7 @@ _TAG = re.compile(rb"""<(?:[^>"']|"[^"]*"|'[^']*')*>""")
 _CODE = re.compile("\0([<>/])([0-9]+)\0")
 
 
-class Original:
+class OriginalFile:
     """A file as it is written, of which only some elements change."""
 
     def __init__(self, tree: Any, data: bytes) -> None:
@@ -116,14 +116,14 @@ def _canonical(tree: Any) -> bytes:
     return bytes(etree.tostring(tree, method="c14n"))
 
 
-class Coded:
+class CodedText:
     """The text of an element with codes in it, as a line and as an element again. Codes are tags, whatever text they
     have, and words that are not to be translated stay.
     """
 
     def __init__(self, element: Any) -> None:
         text = "".join(element.itertext())
-        self._kept = Placeholders(text)
+        self._kept = ElementPlaceholders(text)
         self._entities = Entities(text)
         self.line = DocumentSegment(escape=self._escaped, quoted=self._kept.restore)
         self._codes: list[Any] = []
@@ -153,7 +153,7 @@ class Coded:
     def _add(self, text: str) -> None:
         """Add text, in which there may be tags of HTML. Half of a pair stands alone."""
         parts = list(tokens(text))
-        halves = pairs([Mark(part.raw, 0, part.kind, part.name) for part in parts])
+        halves = pair_tags([Tag(part.raw, 0, part.kind, part.name) for part in parts])
         paired = {*halves, *halves.values()}
         for number, token in enumerate(parts):
             if token.kind == "text":
@@ -162,7 +162,7 @@ class Coded:
                 self.line.mark(token.raw, token.kind if number in paired else "empty", f"<{token.name}")
 
     def _escaped(self, text: str) -> str:
-        return possible(self._entities.escape(text))
+        return remove_illegal_characters(self._entities.escape(text))
 
     def _mark(self, raw: str, kind: str, name: str) -> None:
         self.line.mark(f"\0{raw}\0", kind, name)
@@ -171,7 +171,7 @@ class Coded:
         """Put a text with its codes, as the line has written it, into an element that is empty."""
         open_elements, end = [element], 0
         for code in _CODE.finditer(written):
-            _say(open_elements[-1], written[end : code.start()])
+            _append_text(open_elements[-1], written[end : code.start()])
             end = code.end()
             if code[1] == ">":
                 open_elements.pop()
@@ -183,12 +183,12 @@ class Coded:
             open_elements[-1].append(copied)
             if code[1] == "<":
                 open_elements.append(copied)
-        _say(element, written[end:])
+        _append_text(element, written[end:])
         if self._is_cdata and "]]>" not in written:
             element.text = etree.CDATA(element.text or "")
 
 
-def _say(element: Any, text: str) -> None:
+def _append_text(element: Any, text: str) -> None:
     """Add text behind all that is in an element."""
     if len(element):
         element[-1].tail = (element[-1].tail or "") + text

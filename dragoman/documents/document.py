@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dragoman.corpus.naming import is_language, is_same_language
-from dragoman.documents.document_segment import DocumentSegment, Part, Placeholders
-from dragoman.documents.translated import Translated
+from dragoman.documents.document_segment import DocumentSegment, ElementPlaceholders, Part
+from dragoman.documents.translated import TranslatedText
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_SIGNATURE, check_plain
 
@@ -64,19 +64,19 @@ class Document(ABC):
     lines: Sequence[DocumentSegment]
 
     @abstractmethod
-    def written(self, translated: Sequence[Translated]) -> bytes:
+    def written(self, translated: Sequence[TranslatedText]) -> bytes:
         """The file with translations of its lines, in their order. One that lacks a part of it stays."""
 
 
-class Text(Document):
+class TextDocument(Document):
     """A file of text, as what stays and what is translated. `kept` has what placeholders in the texts stand for."""
 
-    def __init__(self, parts: Iterable[Part], kept: Placeholders | None = None) -> None:
+    def __init__(self, parts: Iterable[Part], kept: ElementPlaceholders | None = None) -> None:
         self.parts = list(parts)
         self.lines = [part for part in self.parts if isinstance(part, DocumentSegment)]
-        self.kept = kept or Placeholders("")
+        self.kept = kept or ElementPlaceholders("")
 
-    def text(self, translated: Sequence[Translated]) -> str:
+    def text(self, translated: Sequence[TranslatedText]) -> str:
         """The same as text."""
         translations = iter(translated)
         return "".join(
@@ -84,22 +84,22 @@ class Text(Document):
             for part in self.parts
         )
 
-    def written(self, translated: Sequence[Translated]) -> bytes:
+    def written(self, translated: Sequence[TranslatedText]) -> bytes:
         return self.text(translated).encode()
 
 
-class EncodedText(Text):
+class EncodedTextDocument(TextDocument):
     """A file of text that is written in the encoding in which it was read."""
 
     def __init__(self, file: File, parts: Iterable[Part]) -> None:
         self._file = file
         super().__init__(parts)
 
-    def written(self, translated: Sequence[Translated]) -> bytes:
+    def written(self, translated: Sequence[TranslatedText]) -> bytes:
         return self._file.encoded(self.text(translated))
 
 
-class Plain(EncodedText):
+class Plain(EncodedTextDocument):
     """The lines of a file of text; what separates them stays."""
 
     def __init__(self, file: File) -> None:

@@ -8,8 +8,8 @@ from itertools import count
 from typing import TypeAlias
 
 from dragoman.corpus.accelerators import Accelerator, find_accelerator
-from dragoman.documents.placing import Mark, placed
-from dragoman.documents.translated import Translated
+from dragoman.documents.placing import Tag, place_tags
+from dragoman.documents.translated import TranslatedText
 from dragoman.text.pretokenizer import CJK
 from dragoman.text.protection import KINDS, Protection
 from dragoman.translation.transforms.tag_placement import Placed
@@ -24,8 +24,8 @@ _FORMAT_SPECIFIERS = Protection([KINDS["placeholders"]()])
 PLACEHOLDER = re.compile(r"\[X\d+X\]")
 
 
-class Placeholders:
-    """Placeholders, and what they stand for. None is in the text already."""
+class ElementPlaceholders:
+    """ElementPlaceholders, and what they stand for. None is in the text already."""
 
     def __init__(self, text: str) -> None:
         names = frozenset(PLACEHOLDER.findall(text))
@@ -64,7 +64,7 @@ class DocumentSegment:
     """
 
     text: str = ""
-    marks: list[Mark] = field(default_factory=list)
+    marks: list[Tag] = field(default_factory=list)
     raw: str = ""
     escape: Callable[[str], str] = str
     quoted: Callable[[str], str] = str
@@ -97,27 +97,27 @@ class DocumentSegment:
         self.text += text
 
     @property
-    def _alone(self) -> Mark | None:
+    def _alone(self) -> Tag | None:
         """The tag that stands alone here, if one does."""
         last = self.marks[-1] if self.marks else None
         return last if last and last.kind == "empty" and last.offset == len(self.text) else None
 
     def mark(self, raw: str, kind: str = "empty", name: str = "") -> None:
         """Add a tag."""
-        self.marks.append(Mark(raw, len(self.text), kind, name))
+        self.marks.append(Tag(raw, len(self.text), kind, name))
 
     @property
     def worded(self) -> bool:
         """Whether there is anything to translate in it."""
         return any(map(str.isalpha, _ENTITY.sub("", PLACEHOLDER.sub("", self.text))))
 
-    def written(self, translated: Translated) -> str:
+    def written(self, translated: TranslatedText) -> str:
         """The translation of the line with its tags, or the line as it is if there is none."""
         if not translated.complete:
             return self.raw
         text = translated.text
         pieces, last = list[str](), 0
-        tags = placed(self.marks, self.text, translated)
+        tags = place_tags(self.marks, self.text, translated)
         if self.accelerator:
             place, mark = self.accelerator.insertion(text, PROTECTED.find(text))
             tags = sorted([*tags, Placed(self.escape(mark), place)], key=lambda tag: tag.offset)
@@ -135,12 +135,12 @@ def is_note(before: str, raised: str, behind: str) -> bool:
     return bool(_SIGN.fullmatch(raised) and _NOTED.search(before)) and not behind[:1].isalnum()
 
 
-def possible(text: str) -> str:
+def remove_illegal_characters(text: str) -> str:
     """A text without the characters that no XML may have."""
     return _IMPOSSIBLE.sub("", text)
 
 
-def whole(text: str) -> str:
+def join_surrogates(text: str) -> str:
     """A text with the characters of which JSON and YAML escape both halves (surrogates); a lone half becomes U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 

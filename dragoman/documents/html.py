@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 from unicodedata import category
 
-from dragoman.documents.document import File, Text
-from dragoman.documents.document_segment import DocumentSegment, Part, Placeholders, is_note, whole
+from dragoman.documents.document import File, TextDocument
+from dragoman.documents.document_segment import DocumentSegment, ElementPlaceholders, Part, is_note, join_surrogates
 from dragoman.errors import UserError
 
 INLINE = frozenset(
@@ -125,13 +125,13 @@ def _stripped(line: DocumentSegment) -> Iterator[Part]:
     yield from [line.raw[-after:]] if after else []
 
 
-class Page(Text):
+class Page(TextDocument):
     """A page or a piece of one. An element among words that stays has a placeholder. Elements that say that they are in
     the first of two languages say afterwards that they are in the second.
     """
 
     def __init__(self, text: str, languages: tuple[str, str] | None = None) -> None:
-        kept = Placeholders(text)
+        kept = ElementPlaceholders(text)
         super().__init__(parts(text, kept, languages), kept)
 
 
@@ -168,7 +168,7 @@ def inline(text: str, raw: str | None = None, quoted: Callable[[str], str] = str
     """Return a string in which tags and entities may stand as a segment that is written as `raw`, and whose translation
     `quoted` writes. White space stays.
     """
-    text = whole(text)
+    text = join_surrogates(text)
     line = DocumentSegment(raw=text if raw is None else raw, quoted=quoted)
     entities = Entities(text)
     line.escape = entities.escape
@@ -286,7 +286,7 @@ def _other(text: str, position: int, last: dict[str, int]) -> Token | None:
     return None
 
 
-def parts(text: str, kept: Placeholders, languages: tuple[str, str] | None = None) -> Iterator[Part]:
+def parts(text: str, kept: ElementPlaceholders, languages: tuple[str, str] | None = None) -> Iterator[Part]:
     """Yield lines with words, and what stands between them, with the second of two languages in place of the first."""
     built, page_tokens, position = Builder(), list(tokens(text)), 0
     while position < len(page_tokens):

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 
 from dragoman.corpus.objects import parse_json
-from dragoman.documents.document import LOCALE_KEYS, File, Text, target_code
+from dragoman.documents.document import LOCALE_KEYS, File, TextDocument, target_code
 from dragoman.documents.document_segment import Part
 from dragoman.documents.html import label
 
@@ -16,7 +16,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 _COLON = re.compile(r"\s*:")
 
 
-class Strings(Text):
+class JsonStrings(TextDocument):
     """The strings of a file of JSON. If it says that it is in the source language (`@@locale` or another key of
     LOCALE_KEYS), the target language takes its place. UserError with the line where it is no JSON.
     """

@@ -13,8 +13,8 @@ import tree_sitter_markdown
 from tree_sitter import Language, Node, Parser
 
 from dragoman.documents.dialects import ATTRIBUTES, STAYING, hide_extensions
-from dragoman.documents.document import File, Text
-from dragoman.documents.document_segment import PLACEHOLDER, DocumentSegment, Part, Placeholders
+from dragoman.documents.document import File, TextDocument
+from dragoman.documents.document_segment import PLACEHOLDER, DocumentSegment, ElementPlaceholders, Part
 from dragoman.documents.html import parts, tag
 from dragoman.errors import UserError
 
@@ -45,7 +45,7 @@ _DELIMITERS = re.compile(rb"\*+|_+|~+")
 _SPECIAL = re.compile(r"[\\`*\[]|(?<!\w)_|_(?!\w)|<(?=[\w/!?])|&(?=#?\w+;)")
 
 
-class Markdown(Text):
+class Markdown(TextDocument):
     """The texts of a file of Markdown, as GitHub reads it. HTML in it is translated as such. Raises UserError for a
     paragraph with more emphasis or images than can be read in time proportional to its length.
     """
@@ -54,7 +54,7 @@ class Markdown(Text):
         data = file.text.encode()
         parsable = hide_extensions(data)
         root = BLOCKS.parse(parsable.data).root_node
-        kept = Placeholders(file.text)
+        kept = ElementPlaceholders(file.text)
         blocks = _Blocks(file.name, data, kept, frozenset(_labels(root, data)))
         super().__init__(blocks.parts(root, parsable.titles), kept)
 
@@ -76,7 +76,7 @@ class _Blocks(NamedTuple):
 
     name: str
     data: bytes
-    kept: Placeholders
+    kept: ElementPlaceholders
     labels: frozenset[str]
 
     def parts(self, root: Node, titles: Sequence[tuple[int, int]]) -> Iterator[Part]:
@@ -294,7 +294,7 @@ def _child(node: Node, kind: str) -> Node | None:
 
 
 def _escaped(text: str, *, cell: bool) -> str:
-    """A text of which nothing is markup. Placeholders are what stays."""
+    """A text of which nothing is markup. ElementPlaceholders are what stays."""
     texts, placeholders = PLACEHOLDER.split(text), [*PLACEHOLDER.findall(text), ""]
     escaped = "".join(
         _SPECIAL.sub(r"\\\g<0>", piece) + staying for piece, staying in zip(texts, placeholders, strict=True)

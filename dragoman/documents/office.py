@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from dragoman.corpus.xml import local_name, parse_tree
-from dragoman.documents.codes import Original
+from dragoman.documents.codes import OriginalFile
 from dragoman.documents.document import Document, File
-from dragoman.documents.document_segment import DocumentSegment, Placeholders, is_note, possible
-from dragoman.documents.translated import Translated
+from dragoman.documents.document_segment import DocumentSegment, ElementPlaceholders, is_note, remove_illegal_characters
+from dragoman.documents.translated import TranslatedText
 from dragoman.errors import UserError
 
 PARTS = re.compile(
@@ -76,7 +76,7 @@ class Office(Document):
     def __init__(self, file: File) -> None:
         self._file = file
         self._sizes: dict[str, int] = {}
-        self._originals: dict[str, Original] = {}
+        self._originals: dict[str, OriginalFile] = {}
         self._trees = dict(self._read())
         if not self._trees:
             raise UserError(f"{file.name}: is no document of Word or PowerPoint, and has no text of one")
@@ -88,7 +88,7 @@ class Office(Document):
             if PARTS.fullmatch(entry.filename):
                 self._sizes[entry.filename] = len(data)
                 tree = parse_tree(f"{self._file.name}: {entry.filename}", data)
-                self._originals[entry.filename] = Original(tree, data)
+                self._originals[entry.filename] = OriginalFile(tree, data)
                 yield entry.filename, tree
 
     def _read_part(self, part: str) -> Iterator["Paragraph | Value"]:
@@ -113,7 +113,7 @@ class Office(Document):
         except Exception as error:  # whatever is wrong with an archive: zipfile promises no kind of error
             raise UserError(f"{self._file.name}: is no document of Office ({error})") from None
 
-    def written(self, translated: Sequence[Translated]) -> bytes:
+    def written(self, translated: Sequence[TranslatedText]) -> bytes:
         for paragraph, translation in zip(self._paragraphs, translated, strict=True):
             if translation.complete:
                 paragraph.fill(paragraph.line.written(translation))
@@ -174,10 +174,10 @@ class Paragraph:
     """A line of a paragraph: pieces, of which those that look as most of it does are plain text."""
 
     def __init__(self, pieces: Sequence[TextRun]) -> None:
-        self.line = DocumentSegment(escape=possible)
+        self.line = DocumentSegment(escape=remove_illegal_characters)
         self._pieces = pieces
         self._usual = _usual(pieces)
-        self._kept = Placeholders("".join(piece.text or "" for piece in pieces))
+        self._kept = ElementPlaceholders("".join(piece.text or "" for piece in pieces))
         self._coded: list[TextRun] = []  # by the numbers of their codes
         self.line.quoted = self._kept.restore
         self._read(pieces, self._usual)
@@ -235,7 +235,7 @@ class Value:
 
     def __init__(self, element: Any) -> None:
         self._element = element
-        self.line = DocumentSegment(element.text or "", raw=element.text or "", escape=possible)
+        self.line = DocumentSegment(element.text or "", raw=element.text or "", escape=remove_illegal_characters)
 
     def fill(self, written: str) -> None:
         """Set the text of the element."""

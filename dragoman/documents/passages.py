@@ -76,7 +76,7 @@ class Passage(NamedTuple):
         return Passage(self.sentences[first:end], ("" if first else self.between[0], *between), self.rows[first:end])
 
 
-def split(text: str, language: str, *, sentences: bool = True) -> Passage:
+def split_text(text: str, language: str, *, sentences: bool = True) -> Passage:
     """Split a text into its sentences by the rules of a language, and never across lines. Without `sentences`, a line
     is one. Long ones are cut, where possible after a comma or the like, or between words. The number or letter of an
     item of a list is no sentence.
@@ -110,7 +110,7 @@ def beside(texts: Sequence[str], languages: Sequence[str], *, sentences: bool = 
     for smaller in (True, False) if sentences else (False,):
         counts = [_counts(texts[number], languages[number], sentences=smaller) for number in present]
         if all(count == counts[0] for count in counts):
-            passages = [split(*side, sentences=smaller) for side in zip(texts, languages, strict=True)]
+            passages = [split_text(*side, sentences=smaller) for side in zip(texts, languages, strict=True)]
             first = passages[present[0] if present else 0]
             columns = [passage.sentences or ("",) * len(first.sentences) for passage in passages]
             return first._replace(rows=tuple(zip(*columns, strict=True)))
@@ -120,7 +120,7 @@ def beside(texts: Sequence[str], languages: Sequence[str], *, sentences: bool = 
 
 def _counts(text: str, language: str, *, sentences: bool) -> list[int]:
     """The sentences of each line that has some."""
-    counts = (len(split(line, language, sentences=sentences).sentences) for line in text.splitlines())
+    counts = (len(split_text(line, language, sentences=sentences).sentences) for line in text.splitlines())
     return [count for count in counts if count]
 
 
@@ -159,12 +159,12 @@ def _cut(sentence: str) -> Iterator[str]:
 
 
 def split_lines(text: str, language: str, *, sentences: bool) -> Passage:
-    """Split a text as `split` does. `<br />` is a line break: Subtitle Edit writes the lines of subtitles so."""
+    """Split a text as `split_text` does. `<br />` is a line break: Subtitle Edit writes the lines of subtitles so."""
     if not BREAK.search(text):
-        return split(text, language, sentences=sentences)
+        return split_text(text, language, sentences=sentences)
     parts, between = list[str](), [""]
     for line, written in zip(BREAK.split(text), [*BREAK.findall(text), ""], strict=True):
-        passage = split(line, language, sentences=sentences)
+        passage = split_text(line, language, sentences=sentences)
         between[-1] += passage.between[0]
         parts += passage.sentences
         between += passage.between[1:]

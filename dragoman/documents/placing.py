@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from dragoman.documents.translated import Sentence, Translated
+from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.text.pretokenizer import Span
 from dragoman.translation.transforms.tag_placement import Ends, Node, Placed, places, shared
 
@@ -13,7 +13,7 @@ _LETTER = re.compile(r"\w")
 LEAST = 0.1  # of the attention of a word, to link a word that none is linked to
 
 
-class Mark(NamedTuple):
+class Tag(NamedTuple):
     """A tag as it is written, before this character of a text; its kind: open, close or empty; its name."""
 
     raw: str
@@ -22,18 +22,18 @@ class Mark(NamedTuple):
     name: str
 
 
-def placed(marks: Sequence[Mark], text: str, translated: Translated) -> list[Placed]:
+def place_tags(marks: Sequence[Tag], text: str, translated: TranslatedText) -> list[Placed]:
     """The tags of a text in its translation, from left to right. Every tag comes through once, and elements are nested
     as they were. An element is around the words that its words are linked to; without links, in proportion.
     """
-    links, weak = list(_links(translated, _within)), list(_links(translated, _weakly))
+    links, weak = list(_links(translated, _within)), list(_links(translated, _weak_links))
     ends = Ends(text, translated.text, links, weak)
     return list(ends.written(_tree(marks, len(text)), (0, len(text)), (0, len(translated.text))))
 
 
-def _tree(marks: Sequence[Mark], length: int) -> list[Node]:
+def _tree(marks: Sequence[Tag], length: int) -> list[Node]:
     """The elements of a text. A tag without its other half stands alone."""
-    closing = pairs(marks)
+    closing = pair_tags(marks)
     closed = set(closing.values())
     stack = [Node(0, length, ())]
     for number, mark in enumerate(marks):
@@ -49,7 +49,7 @@ def _tree(marks: Sequence[Mark], length: int) -> list[Node]:
     return stack[0].within
 
 
-def pairs(marks: Sequence[Mark]) -> dict[int, int]:
+def pair_tags(marks: Sequence[Tag]) -> dict[int, int]:
     """Which tag closes which, by their numbers."""
     closing, stack, names = dict[int, int](), list[int](), Counter[str]()
     for number, mark in enumerate(marks):
@@ -65,7 +65,7 @@ def pairs(marks: Sequence[Mark]) -> dict[int, int]:
 
 
 def _links(
-    translated: Translated, links_of: Callable[[str, Sentence], Iterator[tuple[Span, Span]]]
+    translated: TranslatedText, links_of: Callable[[str, TranslatedSentence], Iterator[tuple[Span, Span]]]
 ) -> Iterator[tuple[Span, Span]]:
     """Yield linked words of a text and its translation, by their places, from those of each of its sentences."""
     source, target = len(translated.passage.between[0]), len(translated.passage.between[0])
@@ -90,7 +90,7 @@ def _same(between: str, source: int, target: int) -> Iterator[tuple[Span, Span]]
         yield (source + begin, source + end), (target + begin, target + end)
 
 
-def _within(sentence: str, done: Sentence) -> Iterator[tuple[Span, Span]]:
+def _within(sentence: str, done: TranslatedSentence) -> Iterator[tuple[Span, Span]]:
     """Yield linked words of a sentence and its translation; by way of another one, words that are linked with the same
     characters of that. A punctuation mark says no word, whatever it attends to.
     """
@@ -110,7 +110,7 @@ def _within(sentence: str, done: Sentence) -> Iterator[tuple[Span, Span]]:
         yield from ((word, there) for here, there in links if shared(here, middle) > 0)
 
 
-def _weakly(sentence: str, done: Sentence) -> Iterator[tuple[Span, Span]]:
+def _weak_links(sentence: str, done: TranslatedSentence) -> Iterator[tuple[Span, Span]]:
     """Yield words of a sentence that no word of its translation is linked to, and what attends to each most there."""
     if done.whole is None or not done.whole.sources or done.read is not None:
         return

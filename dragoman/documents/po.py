@@ -8,9 +8,9 @@ from dragoman.corpus.catalogues import BACKSLASH, Forms, decode_po, parse_po, pl
 from dragoman.corpus.cleaning import CREDITS
 from dragoman.corpus.naming import is_language, is_same_language, matched
 from dragoman.documents.document import Document, File
-from dragoman.documents.document_segment import DocumentSegment, Placeholders, lacks_placeholder
+from dragoman.documents.document_segment import DocumentSegment, ElementPlaceholders, lacks_placeholder
 from dragoman.documents.html import label
-from dragoman.documents.translated import Translated
+from dragoman.documents.translated import TranslatedText
 from dragoman.errors import UserError
 
 FUZZY = "fuzzy"
@@ -19,7 +19,7 @@ _COLOR = r"\[[0-9;]*[A-Za-z]"  # behind ESC
 _ESCAPES = re.compile(rf"{BACKSLASH}(?:(?:033|x1[bB]|e){_COLOR}|[0-7]{{1,3}}|x[0-9a-fA-F]{{2}}|[ae]|)")
 
 
-class Gap(NamedTuple):
+class UntranslatedMessage(NamedTuple):
     """A message without a translation, or one form of its plural without one."""
 
     entry: Any  # of polib
@@ -27,7 +27,7 @@ class Gap(NamedTuple):
     text: str
 
 
-class Catalogue(Document):
+class PoDocument(Document):
     """The messages of a `.po` that have no translation, and each form of a plural that has none. There are as many
     forms as its header declares; if it declares none, as many as the target language has, which the header then
     declares. UserError if the file is no `.po`, or says that it is of other languages.
@@ -59,9 +59,9 @@ class Catalogue(Document):
         if not header.get("Language", "").strip() and is_language(target):
             header["Language"] = target.replace("-", "_")
 
-    def _of(self, entry: Any) -> Iterator[Gap]:
+    def _of(self, entry: Any) -> Iterator[UntranslatedMessage]:
         if not entry.msgid_plural:
-            yield from [Gap(entry, None, entry.msgid)] if not entry.msgstr.strip() else []
+            yield from [UntranslatedMessage(entry, None, entry.msgid)] if not entry.msgstr.strip() else []
             return
         forms: dict[int, str] = entry.msgstr_plural
         count, singular, alone = self._forms or Forms(max([1, *forms]) + 1, 0, alone=True)
@@ -70,7 +70,7 @@ class Catalogue(Document):
                 one = (
                     form == singular and count > 1 and (alone or not lacks_placeholder(entry.msgid, entry.msgid_plural))
                 )
-                yield Gap(entry, form, entry.msgid if one else entry.msgid_plural)
+                yield UntranslatedMessage(entry, form, entry.msgid if one else entry.msgid_plural)
 
     def _read_forms(self, target: str) -> Forms | None:
         """Return the forms of plurals, which the header declares afterwards; None if nothing is known of them."""
@@ -88,7 +88,7 @@ class Catalogue(Document):
             if self._forms and form >= self._forms.size and not texts[form].strip():
                 del texts[form]
 
-    def written(self, translated: Sequence[Translated]) -> bytes:
+    def written(self, translated: Sequence[TranslatedText]) -> bytes:
         for (entry, form, _), line, translation in zip(self._gaps, self.lines, translated, strict=True):
             if not translation.complete:
                 continue
@@ -114,7 +114,7 @@ def _is_begun(entry: Any) -> bool:
 
 def _line(text: str) -> DocumentSegment:
     """A message, in which escapes such as those of colors (`\\033[1m`) stay as they are."""
-    kept = Placeholders(text)
+    kept = ElementPlaceholders(text)
     return label(_ESCAPES.sub(lambda match: kept.placeholder(match[0]), text), text, kept.restore)
 
 

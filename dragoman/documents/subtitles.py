@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from dragoman.documents.document import EncodedText, File
+from dragoman.documents.document import EncodedTextDocument, File
 from dragoman.documents.document_segment import Part
 from dragoman.documents.html import inline
 from dragoman.errors import UserError
@@ -40,7 +40,7 @@ class Notation(NamedTuple):
     header: str = ""
 
 
-class Cues(EncodedText):
+class Cues(EncodedTextDocument):
     """Cues of lines: a line with the times, which may have a number or name above it, and lines of text below it."""
 
     notation: Notation
@@ -67,7 +67,7 @@ class SubViewer(Cues):
     notation = Notation(_COMMA, closed=True)
 
 
-class SubStation(EncodedText):
+class SubStation(EncodedTextDocument):
     """`.ass` and `.ssa`: the texts of dialogues. Drawings and karaoke stay. Raises UserError if there are no events."""
 
     def __init__(self, file: File) -> None:
@@ -167,7 +167,7 @@ def _speaker(line: str) -> bool:
 
 
 @dataclass(frozen=True)
-class _Layout:
+class _UtteranceLayout:
     """What of an utterance is no part of its text: what stands before and behind it, its codes and line breaks."""
 
     before: str
@@ -210,5 +210,7 @@ def _utterance(lines: Sequence[str], breaks: Sequence[str]) -> Part:
         codes[place] = match[0]
         return place
 
-    line = inline(_CODE.sub(mark, text), raw, partial(_Layout.written, _Layout(before, behind, codes, breaks)))
+    line = inline(
+        _CODE.sub(mark, text), raw, partial(_UtteranceLayout.written, _UtteranceLayout(before, behind, codes, breaks))
+    )
     return line if line.worded else raw

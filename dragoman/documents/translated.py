@@ -18,7 +18,7 @@ class RejectedCorrection(NamedTuple):
     missing: tuple[FoundTerm, ...]
 
 
-class Sentence(NamedTuple):
+class TranslatedSentence(NamedTuple):
     """The translation of a sentence: what a model made of it (`whole`), or a correction of the same or a similar one
     (`match`), of which `whole` then has the attention, if anything; further translations. If the model read no sentence
     of the text, but a translation of it, that is `read`. `rejected` is a correction that was not used.
@@ -28,7 +28,7 @@ class Sentence(NamedTuple):
     whole: Translation | None = None
     match: Match | None = None
     alternatives: tuple[str, ...] = ()
-    read: "Sentence | None" = None
+    read: "TranslatedSentence | None" = None
     rejected: RejectedCorrection | None = None
 
     @property
@@ -47,7 +47,7 @@ class Sentence(NamedTuple):
         of_itself = self.whole is not None and self.whole.withheld is not None
         return of_itself or (self.read is not None and self.read.withheld)
 
-    def trusted(self, least: float) -> "Sentence":
+    def trusted(self, least: float) -> "TranslatedSentence":
         """This sentence if it is a correction, or if all models that made it are as sure or not calibrated; else an
         empty one. So are its further translations.
         """
@@ -68,11 +68,11 @@ class Sentence(NamedTuple):
         )
 
 
-class Translated(NamedTuple):
+class TranslatedText(NamedTuple):
     """The translation of a text: its sentences, and what stands between them."""
 
     passage: Passage
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[TranslatedSentence, ...]
     alternatives: int = 0
 
     @property

@@ -9,9 +9,9 @@ from dragoman.corpus.catalogues import plural_rule, read_forms
 from dragoman.corpus.naming import is_same_language
 from dragoman.corpus.objects import parse_json
 from dragoman.documents.document import Document, File
-from dragoman.documents.document_segment import lacks_placeholder, whole
+from dragoman.documents.document_segment import join_surrogates, lacks_placeholder
 from dragoman.documents.html import label
-from dragoman.documents.translated import Translated
+from dragoman.documents.translated import TranslatedText
 from dragoman.errors import UserError
 
 UNIT, REVIEW = "stringUnit", "needs_review"
@@ -22,7 +22,7 @@ _EMPTY = re.compile(r"^( *)(.*)\{\}(,?)$", re.MULTILINE)
 Node = Mapping[str, Any]
 
 
-class Gap(NamedTuple):
+class UntranslatedString(NamedTuple):
     """A unit without a translation: the keys that lead to it from the localizations of its string, and its source. The
     values under `copied`, a part of that way each, are those of the source language.
     """
@@ -51,7 +51,7 @@ class StringCatalogue(Document):
         self._gaps = [gap for gap, _ in pairs]
         self.lines = [line for _, line in pairs]
 
-    def _find_all_gaps(self, file: File) -> list[Gap]:
+    def _find_all_gaps(self, file: File) -> list[UntranslatedString]:
         """Return what lacks the target language. UserError if a string is not as Xcode writes it."""
         strings: dict[str, Any] = self._content["strings"]
         try:
@@ -64,7 +64,7 @@ class StringCatalogue(Document):
         except (AttributeError, TypeError, KeyError, ValueError, RecursionError):
             raise UserError(f"{file.name}: is no string catalogue of Xcode (a string has another form)") from None
 
-    def _find_gaps(self, key: str, entry: Any) -> Iterator[Gap]:
+    def _find_gaps(self, key: str, entry: Any) -> Iterator[UntranslatedString]:
         if (
             not isinstance(entry, dict)
             or entry.get("shouldTranslate") is False
@@ -77,15 +77,15 @@ class StringCatalogue(Document):
         if UNIT in source or not _is_translated(target):
             yield from (gap._replace(string=key) for gap in _missing(source, target, (self._target,), self._target))
 
-    def written(self, translated: Sequence[Translated]) -> bytes:
+    def written(self, translated: Sequence[TranslatedText]) -> bytes:
         filled = False
         for gap, line, translation in zip(self._gaps, self.lines, translated, strict=True):
             if translation.complete:
                 filled = True
                 self._fill(gap, line.written(translation))
-        return whole(_serialize(self._content, self._text) if filled else self._text).encode()
+        return join_surrogates(_serialize(self._content, self._text) if filled else self._text).encode()
 
-    def _fill(self, gap: Gap, text: str) -> None:
+    def _fill(self, gap: UntranslatedString, text: str) -> None:
         entry = self._content["strings"][gap.string]
         node = _child(entry, "localizations")
         for key in gap.path:
@@ -98,10 +98,10 @@ class StringCatalogue(Document):
             node.setdefault(path[-1], value)
 
 
-def _missing(source: Node, target: Node, path: tuple[str, ...], language: str) -> Iterator[Gap]:
+def _missing(source: Node, target: Node, path: tuple[str, ...], language: str) -> Iterator[UntranslatedString]:
     """Yield what a localization lacks that the source language has, below these keys."""
     if UNIT in source and not _is_translated(target):
-        yield Gap("", path, str(source[UNIT].get("value", "")))
+        yield UntranslatedString("", path, str(source[UNIT].get("value", "")))
     for kind, sources in source.get("variations", {}).items():
         if kind in path:
             raise ValueError("variations in variations of a kind, which would multiply")

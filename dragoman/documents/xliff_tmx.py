@@ -10,9 +10,9 @@ from lxml import etree
 
 from dragoman.corpus.naming import matched, variants
 from dragoman.corpus.xml import TMX_UNITS, XLIFF_UNITS, check_root, local_name, parse_tree, tmx_texts
-from dragoman.documents.codes import Coded, Original
+from dragoman.documents.codes import CodedText, OriginalFile
 from dragoman.documents.document import Document, File
-from dragoman.documents.translated import Translated
+from dragoman.documents.translated import TranslatedText
 from dragoman.errors import UserError
 
 MATCHES = "urn:oasis:names:tc:xliff:matches:2.0"
@@ -21,13 +21,13 @@ UNTRANSLATED = ("new", "needs-translation")  # states of a target of XLIFF 1.2 t
 INITIAL = ("initial",)  # the same of a segment of 2.0
 
 
-class Gap(NamedTuple):
+class UntranslatedUnit(NamedTuple):
     """A unit without a translation, and its source; of a unit that is in segments (XLIFF 1.2), one of them, by its
     number in the unit (`mid`).
     """
 
     unit: Any
-    coded: Coded
+    coded: CodedText
     segment: str | None = None
 
 
@@ -40,13 +40,13 @@ class _Units(Document):
         self.languages = file.languages
         tree = parse_tree(file.name, file.data)
         root = self._root = tree.getroot()
-        self._original = Original(tree, file.data)
+        self._original = OriginalFile(tree, file.data)
         self._declared: list[tuple[Any, str]] = []  # elements that have got an attribute, and its name
         check_root(root, self.root, file.name)
         self._gaps = [gap for gap in self._find_gaps(file.name) if gap.coded.line.worded]
         self.lines = [gap.coded.line for gap in self._gaps]
 
-    def written(self, translated: Sequence[Translated]) -> bytes:
+    def written(self, translated: Sequence[TranslatedText]) -> bytes:
         changed: list[Any] = []
         for gap, translation in zip(self._gaps, translated, strict=True):
             if translation.complete:
@@ -55,11 +55,11 @@ class _Units(Document):
         return self._original.serialized(changed, self._declared)
 
     @abstractmethod
-    def _find_gaps(self, name: str) -> Iterator[Gap]:
+    def _find_gaps(self, name: str) -> Iterator[UntranslatedUnit]:
         """Yield what lacks a translation."""
 
     @abstractmethod
-    def _fill(self, gap: Gap, written: str, translated: Translated) -> None:
+    def _fill(self, gap: UntranslatedUnit, written: str, translated: TranslatedText) -> None:
         """Give it one."""
 
 
@@ -69,7 +69,7 @@ class Tmx(_Units):
 
     root = "tmx"
 
-    def _find_gaps(self, name: str) -> Iterator[Gap]:
+    def _find_gaps(self, name: str) -> Iterator[UntranslatedUnit]:
         self._codes: dict[str, str] = {}  # of languages, as the file has them, each with its attribute
         has_source = False
         units = [(unit, tmx_texts(unit)) for unit in self._root.iter(*(f"{{*}}{tag}" for tag in TMX_UNITS))]
@@ -80,11 +80,11 @@ class Tmx(_Units):
             has_source = has_source or bool(source)
             segment = texts[source[0]][2].find("{*}seg") if source else None
             if segment is not None and all(_empty(texts[place][2]) for place in target):
-                yield Gap(unit, Coded(segment))
+                yield UntranslatedUnit(unit, CodedText(segment))
         if self._codes and not has_source:
             raise UserError(f"{name}: has no {self.languages[0]} (it has: {', '.join(sorted(self._codes))})")
 
-    def _fill(self, gap: Gap, written: str, translated: Translated) -> None:
+    def _fill(self, gap: UntranslatedUnit, written: str, translated: TranslatedText) -> None:
         texts = tmx_texts(gap.unit)
         source, target = variants(self.languages, [code for code, _, _ in texts])
         text = texts[target[0]][2] if target else self._added_text(gap.unit, *texts[source[0]][:2])
@@ -122,7 +122,7 @@ class Xliff(_Units):
         super().__init__(file)
         self._filled: set[Any] = set()  # targets
 
-    def _find_gaps(self, name: str) -> Iterator[Gap]:
+    def _find_gaps(self, name: str) -> Iterator[UntranslatedUnit]:
         root = self._root
         self._check(root, "srcLang", "trgLang", name)
         for file in root.iter("{*}file"):
@@ -139,9 +139,9 @@ class Xliff(_Units):
             segments, there = _segments(divided), _segments(target)
             if segments and (there or initial or _empty(target)):
                 gaps = (mid for mid in segments if initial or _empty(there.get(mid)))
-                yield from (Gap(unit, Coded(segments[mid]), mid) for mid in gaps)
+                yield from (UntranslatedUnit(unit, CodedText(segments[mid]), mid) for mid in gaps)
             elif initial or _empty(target):
-                yield Gap(unit, Coded(source))
+                yield UntranslatedUnit(unit, CodedText(source))
 
     def _check(self, element: Any, source: str, target: str, name: str) -> None:
         """UserError if an element says that it is in other languages."""
@@ -154,7 +154,7 @@ class Xliff(_Units):
                 element.set(target, self.languages[1])
                 self._declared.append((element, target))
 
-    def _fill(self, gap: Gap, written: str, translated: Translated) -> None:
+    def _fill(self, gap: UntranslatedUnit, written: str, translated: TranslatedText) -> None:
         unit, space = gap.unit, etree.QName(gap.unit).namespace
         target = unit.find("{*}target")
         if target is None:
@@ -186,7 +186,7 @@ class Xliff(_Units):
                 match.set("mid", gap.segment)
             gap.coded.fill(etree.SubElement(match, etree.QName(space, "target")), written)
 
-    def _match(self, gap: Gap, written: str, translated: Translated) -> None:
+    def _match(self, gap: UntranslatedUnit, written: str, translated: TranslatedText) -> None:
         """Tell the quality, in the module of 2.0 for that, which names the segment by its id."""
         segment, unit = gap.unit, gap.unit.getparent()
         if translated.quality is None:
@@ -234,7 +234,7 @@ def _place(target: Any, source: Any, number: str) -> Any:
         target.text = source.text
         target.extend(map(deepcopy, source))
         for segment in _segments(target).values():
-            if Coded(segment).line.worded:
+            if CodedText(segment).line.worded:
                 _clear(segment)
     segment = _segments(target)[number]
     _clear(segment)
@@ -265,7 +265,7 @@ def _stays(unit: Any) -> bool:
     return next((element.get("translate") for element in elements if element.get("translate")), "yes") == "no"
 
 
-def _qualifier(translated: Translated) -> str:
+def _qualifier(translated: TranslatedText) -> str:
     """Where a translation is from: a model, or the memory of corrections."""
     matches = [sentence.match for sentence in translated.sentences]
     if None in matches or not matches:
@@ -273,5 +273,5 @@ def _qualifier(translated: Translated) -> str:
     return "exact-match" if all(match and match.score == 1 for match in matches) else "fuzzy-match"
 
 
-def _percent(translated: Translated) -> str:
+def _percent(translated: TranslatedText) -> str:
     return f"{100 * (translated.quality or 0):.0f}%"

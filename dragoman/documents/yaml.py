@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from dragoman.documents.document import LOCALE_KEYS, File, Text, target_code
+from dragoman.documents.document import LOCALE_KEYS, File, TextDocument, target_code
 from dragoman.documents.document_segment import DocumentSegment, Part
 from dragoman.documents.html import label
 from dragoman.errors import UserError
@@ -21,7 +21,7 @@ _BOOLEAN = re.compile(r"y|yes|n|no|on|off|true|false", re.IGNORECASE)  # in YAML
 _ANCHOR = re.compile(r"&\S+\s+")
 
 
-class Strings(Text):
+class YamlStrings(TextDocument):
     """The strings of a file of YAML. Where the source language is the only key of all, as in the files of Ruby on
     Rails, or the value of one of LOCALE_KEYS, the target language takes its place. UserError with the line where it is
     no YAML.

@@ -13,7 +13,7 @@ from dragoman.errors import UserError
 Weights: TypeAlias = NDArray[np.float64]
 
 
-class AlignmentScore(NamedTuple):
+class AlignmentQuality(NamedTuple):
     """Scores of the alignments of a corpus against the gold standard (Och and Ney 2003), from 0 to 1.
 
     With A the predicted links, S the sure and P the possible gold links: `error_rate` (AER) = 1 - (|A & S| + |A & P|) /
@@ -26,7 +26,7 @@ class AlignmentScore(NamedTuple):
     recall: float
 
     @classmethod
-    def of(cls, sums: Sequence[float]) -> "AlignmentScore":
+    def of(cls, sums: Sequence[float]) -> "AlignmentQuality":
         """The scores for sums of what `agreement` counts."""
         claimed, certain, sure, possible = sums
         total = claimed + certain
@@ -82,8 +82,8 @@ def agreements(predicted: Sequence[Collection[Link]], gold: Sequence[Gold]) -> F
     return np.array([agreement(*pair) for pair in zip(predicted, gold, strict=True)], dtype=np.float64)
 
 
-def error_rate(predicted: Sequence[Collection[Link]], gold: Sequence[Gold]) -> AlignmentScore:
+def error_rate(predicted: Sequence[Collection[Link]], gold: Sequence[Gold]) -> AlignmentQuality:
     """Score the links found for each sentence pair against the gold links, over the whole corpus. Raises UserError as
     `agreements` does.
     """
-    return AlignmentScore.of(agreements(predicted, gold).sum(axis=0).tolist())
+    return AlignmentQuality.of(agreements(predicted, gold).sum(axis=0).tolist())

@@ -12,7 +12,7 @@ from dragoman.configuration.config import TextConfig
 from dragoman.configuration.data import DataConfig
 from dragoman.configuration.messages import figure
 from dragoman.corpus.examples import Example, Pair, read_examples
-from dragoman.corpus.memory import Nearest
+from dragoman.corpus.memory import FuzzyMemory
 from dragoman.corpus.sample import spread
 from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.metrics.table import METRICS, higher_is_better
@@ -112,7 +112,7 @@ def measure(data: DataConfig, text: TextConfig, metrics: Sequence[Spec], dev: Se
 class _Memory:
     """A translation memory of `kept` of the training pairs."""
 
-    index: Nearest
+    index: FuzzyMemory
     kept: int
     pairs: int
 
@@ -122,7 +122,7 @@ def _memory(data: DataConfig, text: TextConfig) -> _Memory:
     examples = read_examples(data.train, texts, data.target)
     pairs, count = spread((Pair(str(example.sources[0]), example.target) for example in examples), SOURCES)
     normalize = Normalizer(lowercase=text.source.lowercase)
-    index = Nearest(pairs, normalize, PRETOKENIZERS[text.source.pretokenizer], threshold=ANY)
+    index = FuzzyMemory(pairs, normalize, PRETOKENIZERS[text.source.pretokenizer], threshold=ANY)
     return _Memory(index, len(pairs), count)
 
 

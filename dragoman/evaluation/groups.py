@@ -20,27 +20,27 @@ FREQUENCIES = (0, 1, 3, 9, 99, 999)  # the most occurrences
 EDITS = ("insert", "delete", "substitute")
 
 
-class Group(NamedTuple):
+class SentenceGroup(NamedTuple):
     """Some sentences of a test set, by their numbers from 0."""
 
     name: str
     sentences: list[int]
 
 
-def by_length(lines: Iterable[str]) -> list[Group]:
+def by_length(lines: Iterable[str]) -> list[SentenceGroup]:
     """Group sentences by their number of words and marks of punctuation; empty groups are left out."""
     buckets: dict[int, list[int]] = {}
     for number, line in enumerate(lines):
         buckets.setdefault(bisect_left(LENGTHS, len(punctuation(line))), []).append(number)
-    return [Group(_range(LENGTHS, bucket), numbers) for bucket, numbers in sorted(buckets.items())]
+    return [SentenceGroup(_range(LENGTHS, bucket), numbers) for bucket, numbers in sorted(buckets.items())]
 
 
-def by_tag(tags: Sequence[str]) -> list[Group]:
+def by_tag(tags: Sequence[str]) -> list[SentenceGroup]:
     """Group sentences by a tag each, in alphabetical order."""
     by_tag_name: dict[str, list[int]] = {}
     for number, tag in enumerate(tags):
         by_tag_name.setdefault(tag, []).append(number)
-    return [Group(*pair) for pair in sorted(by_tag_name.items())]
+    return [SentenceGroup(*pair) for pair in sorted(by_tag_name.items())]
 
 
 def _range(limits: Sequence[int], bucket: int) -> str:
@@ -54,13 +54,13 @@ def _range(limits: Sequence[int], bucket: int) -> str:
 def frequencies(lines: Iterable[str]) -> Mapping[str, int]:
     """How often each word occurs in a corpus, in lower case."""
     count = Counter[str]()
-    words = Words({}, 0)
+    words = WordBucketF1({}, 0)
     for line in lines:
         count.update(words.of(line))
     return count
 
 
-class Words(LineMetric):
+class WordBucketF1(LineMetric):
     """How well words of one bucket of FREQUENCIES are translated, 0 to 100: `F = 2 P R / (P + R)`, where of the words
     of the bucket, P in the translation and R in the reference are in the other one too, as often as both have them.
 
@@ -137,7 +137,7 @@ class _OfEdits(LineMetric):
         return sum(times for edit, times in counts.items() if edit.type == self.group)
 
 
-class EditRate(_OfEdits):
+class EditTypeRate(_OfEdits):
     """Edits of one type that turn the translation into the reference, in percent of the reference's words: lower is
     better. The rates of all types add up to the word error rate.
 

@@ -31,7 +31,7 @@ class Measure(Protocol):
     def signature(self, references: int) -> str: ...
 
 
-class Compared(NamedTuple):
+class ComparedScore(NamedTuple):
     """A score; mean and 95 % interval over resampled test sets; and the probability of a difference from the baseline
     that is as large, if the systems were equal (None for the baseline), with the interval of that difference.
     """
@@ -66,11 +66,11 @@ def compare(
     test: Test = "bootstrap",
     samples: int = SAMPLES,
     seed: int = SEED,
-) -> list[Compared]:
+) -> list[ComparedScore]:
     """Compare systems by their counts for the same sentences; the first is the baseline of the others."""
-    drawn = resampled(measure, systems, samples=samples, seed=seed)
+    drawn = resample_scores(measure, systems, samples=samples, seed=seed)
     tested = f"|ar:{samples}" if len(systems) > 1 and test == "randomization" else ""
-    results: list[Compared] = []
+    results: list[ComparedScore] = []
     for number, counts in enumerate(systems):
         score = Score(
             measure.name, _value(measure, counts), f"{measure.signature(references)}|bs:{samples}{tested}|seed:{seed}"
@@ -81,11 +81,13 @@ def compare(
             p = _bootstrap(score.value - results[0].score.value, drawn[number] - drawn[0])
         elif number:
             p = randomization(measure, systems[0], counts, samples=samples, seed=seed)
-        results.append(Compared(score, float(drawn[number].mean()), low, high, p, _interval(drawn[number] - drawn[0])))
+        results.append(
+            ComparedScore(score, float(drawn[number].mean()), low, high, p, _interval(drawn[number] - drawn[0]))
+        )
     return results
 
 
-def judged(
+def compare_or_score(
     measure: Measure,
     systems: Sequence[Counts],
     references: int,
@@ -93,27 +95,27 @@ def judged(
     test: Test = "bootstrap",
     samples: int = SAMPLES,
     seed: int = SEED,
-) -> Sequence[Compared | Score]:
+) -> Sequence[ComparedScore | Score]:
     """Compare systems as `compare` does; of fewer than FEWEST sentences that count for any system, return the scores
     alone.
     """
     counting = np.any([counts.any(axis=1) for counts in systems], axis=0)
     if counting.sum() < FEWEST:
-        return scored(measure, systems, references)
+        return score_systems(measure, systems, references)
     return compare(measure, systems, references, test=test, samples=samples, seed=seed)
 
 
-def scored(measure: Measure, systems: Sequence[Counts], references: int) -> list[Score]:
+def score_systems(measure: Measure, systems: Sequence[Counts], references: int) -> list[Score]:
     """The scores of systems, by their counts."""
     return [Score(measure.name, _value(measure, counts), measure.signature(references)) for counts in systems]
 
 
-def score_of(result: Compared | Score) -> Score:
+def score_of(result: ComparedScore | Score) -> Score:
     """The score without its interval, if it has one."""
     return result if isinstance(result, Score) else result.score
 
 
-def resampled(
+def resample_scores(
     measure: Measure, systems: Sequence[Counts], *, samples: int = SAMPLES, seed: int = SEED
 ) -> Float[np.ndarray, "systems samples"]:
     """The scores of every system on the same `samples` test sets, each of as many sentences, drawn with replacement

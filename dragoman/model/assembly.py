@@ -32,7 +32,7 @@ class _NoInitialValues(TorchFunctionMode):
 
 
 @contextmanager
-def without_values() -> Iterator[None]:
+def skip_initial_values() -> Iterator[None]:
     """Within this context, a model is built on torch's `meta` device: its tensors have shapes, and no memory."""
     with torch.device("meta"), _NoInitialValues():
         yield
@@ -42,10 +42,10 @@ def require_causal(path: Path, hiding: str | None, reads_ahead: bool, instead: s
     """Report a problem if a part depends on source symbols that an attention term hides."""
     if hiding and reads_ahead:
         message = f"depends on source symbols that '{hiding}' (attention.terms) hides; use {instead}"
-        assemble(path, failing(message), lambda: None)
+        assemble(path, make_failing(message), lambda: None)
 
 
-def failing(message: str) -> Callable[[], None]:
+def make_failing(message: str) -> Callable[[], None]:
     """A maker that always fails with this message."""
 
     def make() -> None:

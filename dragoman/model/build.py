@@ -9,11 +9,11 @@ from dragoman.configuration import components, sections
 from dragoman.configuration.components import Path, Problem
 from dragoman.configuration.config import Config, ModelConfig
 from dragoman.data.language import Language, Source
-from dragoman.data.surfaces import Surfaces
+from dragoman.data.surfaces import UnknownWordNeeds
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.errors import UserError
 from dragoman.model.alignment_model import ChainedAlignment, IndependentAlignment
-from dragoman.model.assembly import Assemble, Part, failing, require_causal, without_values
+from dragoman.model.assembly import Assemble, Part, make_failing, require_causal, skip_initial_values
 from dragoman.model.attention.attention import NoAttention
 from dragoman.model.attention.build import build_attention, build_combination, hiding_term
 from dragoman.model.attention.chain import Chain
@@ -40,27 +40,27 @@ from dragoman.model.seq2seq import Parts, Seq2Seq
 from dragoman.text.edits import OPERATIONS
 
 
-def build_for(config: Config, sources: tuple[Source, ...], target: Language) -> Seq2Seq:
+def build_model(config: Config, sources: tuple[Source, ...], target: Language) -> Seq2Seq:
     """A freshly initialized model from these sources to this target; UserError if the parts do not fit."""
     model = config.model
     mark = next((source.mark(model.attention.sentences) for source in sources if isinstance(source, Language)), None)
-    edited = _edited(config, tuple(target.vocabulary.ids(OPERATIONS)) if config.data.edits else ())
+    edited = _edited_source(config, tuple(target.vocabulary.ids(OPERATIONS)) if config.data.edits else ())
     return build(model, model_inputs(config, sources), target.symbols, mark, edited)
 
 
-def empty_for(config: Config, sources: tuple[Source, ...], target: Language) -> Seq2Seq:
-    """Assemble the model of `build_for` without memory, to compare it with saved weights or to fill it with them. A
+def build_empty_model(config: Config, sources: tuple[Source, ...], target: Language) -> Seq2Seq:
+    """Assemble the model of `build_model` without memory, to compare it with saved weights or to fill it with them. A
     wrong size may need more memory than there is.
     """
-    with without_values():
-        model = build_for(config, sources, target)
+    with skip_initial_values():
+        model = build_model(config, sources, target)
     saved = model.state_dict()
     if any(buffer.is_meta for name, buffer in model.named_buffers() if name not in saved):
-        return build_for(config, sources, target)  # a part has a buffer whose values no file of weights has
+        return build_model(config, sources, target)  # a part has a buffer whose values no file of weights has
     return model
 
 
-def _edited(config: Config, operations: tuple[int, ...]) -> Edited | None:
+def _edited_source(config: Config, operations: tuple[int, ...]) -> Edited | None:
     """The edited source and its operations; None if the model does not read that source on its own."""
     data = config.data
     readable = data.edits in data.inputs and not data.concatenate_sources
@@ -74,8 +74,8 @@ def build(
     mark: int | None = None,
     edited: Edited | None = None,
 ) -> Seq2Seq:
-    """As `build_for`, from sources and a target given as symbol tables, or as numbers of symbols. `mark` is the symbol
-    that ends a sentence, for `attention.sentences`; `edited` is the edited source, for `cursor`.
+    """As `build_model`, from sources and a target given as symbol tables, or as numbers of symbols. `mark` is the
+    symbol that ends a sentence, for `attention.sentences`; `edited` is the edited source, for `cursor`.
     """
     if faults := sections.part_problems(model, TABLES, ("model",)):
         raise UserError("; ".join(map(str, faults)))
@@ -91,7 +91,7 @@ def build(
     return _model(model, inputs, symbols, mark, edited, assemble)
 
 
-def problems(config: Config) -> list[Problem]:
+def find_problems(config: Config) -> list[Problem]:
     """The parts of the model that do not fit together, as far as that can be found without data; their options are
     valid.
 
@@ -110,8 +110,10 @@ def problems(config: Config) -> list[Problem]:
                 raise
             return instead()
 
-    with without_values(), contextlib.suppress(ValueError):  # already in `errors`
-        _model(config.model, _supposed(config), SymbolTable.sized(8), None, _edited(config, ()), assemble)
+    with skip_initial_values(), contextlib.suppress(ValueError):  # already in `errors`
+        _model(
+            config.model, _placeholder_sources(config), SymbolTable.sized(8), None, _edited_source(config, ()), assemble
+        )
     return errors
 
 
@@ -121,13 +123,15 @@ def parameter_names(config: Config) -> list[str]:
     def assemble(path: Path, make: Callable[[], Part], instead: Callable[[], Part] | None = None) -> Part:
         return make()
 
-    with without_values(), contextlib.suppress(ValueError):
-        model = _model(config.model, _supposed(config), SymbolTable.sized(8), None, _edited(config, ()), assemble)
+    with skip_initial_values(), contextlib.suppress(ValueError):
+        model = _model(
+            config.model, _placeholder_sources(config), SymbolTable.sized(8), None, _edited_source(config, ()), assemble
+        )
         return [name for name, _ in model.named_parameters(remove_duplicate=False)]
     return []
 
 
-def _supposed(config: Config) -> tuple[SourceInput, ...]:
+def _placeholder_sources(config: Config) -> tuple[SourceInput, ...]:
     """Placeholder sources, as far as they are known without data. Arrays have the size of encoder states, which fits
     wherever any size would.
     """
@@ -156,17 +160,17 @@ TABLES: dict[Path, Mapping[str, Any]] = {
 }
 
 
-def surfaces(model: ModelConfig) -> Surfaces:
+def unknown_word_needs(model: ModelConfig) -> UnknownWordNeeds:
     """What a model needs, from data and translator, of words outside its vocabularies; nothing for an unknown kind."""
     output, embedding = OUTPUTS.get(model.output.kind), EMBEDDINGS.get(model.embedding.source.kind)
-    return Surfaces(
+    return UnknownWordNeeds(
         extended=output is not None and output.extends,
         sources=embedding is not None and embedding.reads_characters,
         target=output is not None and output.spells,
     )
 
 
-def complete(model: ModelConfig) -> ModelConfig:
+def complete_config(model: ModelConfig) -> ModelConfig:
     """The configuration with every option of every part filled in."""
     return sections.completed(model, TABLES)
 
@@ -252,7 +256,7 @@ def _bridge(model: ModelConfig, readers: list[SourceEncoder], decoder: Decoder, 
     bridge = assemble(("model", "bridge"), make, lambda: ZeroBridge(shapes, decoder.state_shape))
     if not reads_source and not all(reader.attended for reader in readers):
         problem = f"cannot start a decoder that starts from nothing (model.bridge: {kind})"
-        assemble(("model", "initial_state_only"), failing(problem), lambda: None)
+        assemble(("model", "initial_state_only"), make_failing(problem), lambda: None)
     return bridge
 
 

@@ -11,7 +11,7 @@ from dragoman.data.vocabulary import PAD
 from dragoman.model.linear import Linear
 from dragoman.model.recurrent import CELLS, Cell, CellKind
 from dragoman.model.shapes import Bool, Float, Int
-from dragoman.model.unrolled import run
+from dragoman.model.unrolled import run_cell
 
 
 class Composer(nn.Module, ABC):
@@ -50,7 +50,7 @@ class BothWays(Composer):
 
     def compose(self, vectors: Float[Tensor, "W L X"], real: Bool[Tensor, "W L"]) -> Float[Tensor, "W E"]:
         ends = [
-            run(cell, vectors, real, backward=backward)[1][0]
+            run_cell(cell, vectors, real, backward=backward)[1][0]
             for cell, backward in ((self.forward_cell, False), (self.backward_cell, True))
         ]
         mixed: Tensor = self.mix(torch.cat(ends, 1))
@@ -69,7 +69,7 @@ class LastState(Composer):
     def compose(self, vectors: Float[Tensor, "W L X"], real: Bool[Tensor, "W L"]) -> Float[Tensor, "W E"]:
         state = vectors[:, 0]
         for cell in self.cells:
-            vectors, (state, *_) = run(cast(Cell, cell), vectors, real)
+            vectors, (state, *_) = run_cell(cast(Cell, cell), vectors, real)
         return state
 
 

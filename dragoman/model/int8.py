@@ -37,7 +37,7 @@ class Int8:
     def __init__(self, model: nn.Module) -> None:
         self.parameters = set(model.parameters())
         self.rounded: dict[WeightSlice, _Rounded] = {}
-        self.largest = LARGEST if _exact() else LARGEST // 2
+        self.largest = LARGEST if _is_exact() else LARGEST // 2
 
     def __call__(self, x: Float[Tensor, "*rows _"], part: WeightSlice) -> Float[Tensor, "*rows _"]:
         if part.weight not in self.parameters:
@@ -51,7 +51,7 @@ class Int8:
         return y.view(*x.shape[:-1], y.size(-1))
 
 
-def _exact() -> bool:
+def _is_exact() -> bool:
     """Whether this processor adds products of the largest integers without overflow."""
     integers = torch.full((8, 64), LARGEST, dtype=torch.int8)
     return bool((int8_product(integers, integers.t()) == 64 * LARGEST**2).all())

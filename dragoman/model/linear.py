@@ -1,4 +1,4 @@
-"""Linear maps, and alternative backends that compute them: see `loop` here, and `int8.py`."""
+"""Linear maps, and alternative backends that compute them: see `loop_backend` here, and `int8.py`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -51,7 +51,7 @@ def linear(
     return functional.linear(x, *part.cut()) if backend is None else backend(x, part)
 
 
-def plain() -> bool:
+def is_default_backend() -> bool:
     """Whether the default backend is in use."""
     return _backend.get() is None
 
@@ -73,7 +73,7 @@ def use_backend(backend: LinearBackend | None) -> Iterator[None]:
         _backend.reset(token)
 
 
-def loop() -> AbstractContextManager[None]:
+def loop_backend() -> AbstractContextManager[None]:
     """Context manager for a loop over time: computes the gradient of a weight as one product over all steps,
     `dW = sum_t dy_t^T x_t`.
 

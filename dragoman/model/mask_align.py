@@ -12,7 +12,7 @@ from dragoman.data.batch import TokenBatch
 from dragoman.model.linear import Linear, linear
 from dragoman.model.recurrent import Gru
 from dragoman.model.shapes import Bool, Float, Int
-from dragoman.model.unrolled import run
+from dragoman.model.unrolled import run_cell
 
 GRAM: Final = 4  # characters of the pieces that a word's vector is made of
 UNLINKED: Final = 0.08  # p_0, how probable it is that a word has no counterpart; learned, it would become 1 at first
@@ -95,7 +95,7 @@ class MaskAlign(nn.Module):
         """Words are numbers of those that the constructor was given. Padding of the source is never chosen."""
         words, places = torch.unique(source.ids.masked_fill(~source.mask, 0), return_inverse=True)
         vectors = self.source(words)  # (X, E)
-        energies = -functional.softplus(self.diagonal) * _apart(target.mask, source.mask, vectors.dtype)
+        energies = -functional.softplus(self.diagonal) * _relative_distance(target.mask, source.mask, vectors.dtype)
         if scale:
             keys = self._keys(self.dropout(vectors[places]), source.mask)
             energies = energies + scale / math.sqrt(keys.size(2)) * self._queries(target) @ keys.transpose(1, 2)
@@ -109,8 +109,8 @@ class MaskAlign(nn.Module):
 
     def _keys(self, embedded: Float[Tensor, "B S E"], real: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
         """`U h_j`."""
-        ahead, _ = run(self.forwards, embedded, real)
-        back, _ = run(self.backwards, embedded, real, backward=True)
+        ahead, _ = run_cell(self.forwards, embedded, real)
+        back, _ = run_cell(self.backwards, embedded, real, backward=True)
         keys: Tensor = self.key(self.dropout(torch.cat([ahead, back], 2)))
         return keys
 
@@ -122,13 +122,15 @@ class MaskAlign(nn.Module):
         begin, end = (vector.expand(len(embedded), 1, -1) for vector in self.ends)
         last = real & ~functional.pad(real[:, 1:], (0, 1))
         following = torch.where(last.unsqueeze(2), end, torch.cat([embedded[:, 1:], end], 1))
-        ahead, _ = run(self.before, torch.cat([begin, embedded[:, :-1]], 1), real)
-        back, _ = run(self.behind, following, real, backward=True)
+        ahead, _ = run_cell(self.before, torch.cat([begin, embedded[:, :-1]], 1), real)
+        back, _ = run_cell(self.behind, following, real, backward=True)
         queries: Tensor = self.query(self.dropout(torch.cat([ahead, back], 2)))
         return queries
 
 
-def _apart(target: Bool[Tensor, "B T"], source: Bool[Tensor, "B S"], kind: torch.dtype) -> Float[Tensor, "B T S"]:
+def _relative_distance(
+    target: Bool[Tensor, "B T"], source: Bool[Tensor, "B S"], kind: torch.dtype
+) -> Float[Tensor, "B T S"]:
     """`|t / T - j / S|`, both counted from 1."""
     shares = [mask.to(kind).cumsum(1) / mask.sum(1, keepdim=True).clamp(min=1) for mask in (target, source)]
     return (shares[0].unsqueeze(2) - shares[1].unsqueeze(1)).abs()

@@ -5,7 +5,7 @@ from collections import Counter
 from dragoman.configuration.config import ModelConfig
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.model import build
-from dragoman.model.assembly import without_values
+from dragoman.model.assembly import skip_initial_values
 from dragoman.model.inputs import SourceInput
 
 
@@ -13,7 +13,7 @@ def count_parameters(
     model: ModelConfig, sources: tuple[SourceInput | int, ...], target: SymbolTable | int
 ) -> dict[str, int]:
     """Return the number of parameters of each part of a model; a shared table counts for the part that comes first."""
-    with without_values():
+    with skip_initial_values():
         built = build.build(model, sources, target)
     counts: Counter[str] = Counter()
     for name, parameter in built.named_parameters():

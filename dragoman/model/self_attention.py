@@ -128,8 +128,8 @@ class SelfAttention(nn.Module):
         past: KeyValueCache | None = None,
     ) -> tuple[Float[Tensor, "R T D"], KeyValueCache]:
         """`seen` (queries, keys) is True where a position may attend to another; None = everywhere."""
-        query, key, value = (by_head(part, self.heads) for part in self.project(states).chunk(3, -1))
-        query, key = rotated(query, rotations).to(value.dtype), rotated(key, rotations).to(value.dtype)
+        query, key, value = (split_heads(part, self.heads) for part in self.project(states).chunk(3, -1))
+        query, key = rotate_pairs(query, rotations).to(value.dtype), rotate_pairs(key, rotations).to(value.dtype)
         if past is not None:
             key, value = torch.cat([past.keys, key], 2), torch.cat([past.values, value], 2)
         # On processors torch's scaled_dot_product_attention is hardly faster, and four times slower in bfloat16.
@@ -140,12 +140,12 @@ class SelfAttention(nn.Module):
         return self.out_proj(read.transpose(1, 2).flatten(2)), KeyValueCache(key, value)
 
 
-def by_head(states: Float[Tensor, "R T D"], heads: int) -> Float[Tensor, "R K T P"]:
+def split_heads(states: Float[Tensor, "R T D"], heads: int) -> Float[Tensor, "R K T P"]:
     """Split each state into one part for each head."""
     return states.view(*states.shape[:2], heads, -1).transpose(1, 2)
 
 
-def rotated(vectors: Float[Tensor, "R K T P"], rotations: Rotations | None) -> Float[Tensor, "R K T P"]:
+def rotate_pairs(vectors: Float[Tensor, "R K T P"], rotations: Rotations | None) -> Float[Tensor, "R K T P"]:
     """Rotate pairs of neighboring numbers (a, b) to `(a cos - b sin, a sin + b cos)`."""
     if rotations is None:
         return vectors

@@ -20,7 +20,7 @@ from dragoman.model.memory import Memory
 from dragoman.model.output.output import Distribution, Output, Readout
 from dragoman.model.predictor import Continuations, Prediction, Predictor, RestrictedPredictor, ScoredBatch
 from dragoman.model.shapes import Float, Int
-from dragoman.model.state import first_tensor, grown, select
+from dragoman.model.state import extend_state, first_tensor, select_rows
 
 StartSymbol = Literal["bos", "eos"]
 
@@ -126,7 +126,7 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         """Read one symbol per row; the output predicts the next one from the features (`readout`)."""
         embedded, inputs = self._read(symbols, state)
         features, weights, after = self.decoder.step(embedded, self.decoder_state(state))
-        return DecoderStep(features, weights, _after(state, after, inputs, state.step_state.alignment_model))
+        return DecoderStep(features, weights, _next_state(state, after, inputs, state.step_state.alignment_model))
 
     def predict(self, symbols: Int[Tensor, "R"], state: DecoderState) -> Prediction[DecoderState]:
         """One step of a search: read one symbol per row, predict the next."""
@@ -143,7 +143,7 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         output_distribution, weights, after, alignment_model = self.alignment_model.step(
             self.decoder, symbols, embedded, *rest
         )
-        following = _after(state, after, inputs, alignment_model, output_distribution.kept)
+        following = _next_state(state, after, inputs, alignment_model, output_distribution.kept)
         return Prediction(
             output_distribution.log_probs,
             self.by_source(weights, state),
@@ -162,13 +162,13 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
     def reorder(
         self, state: DecoderState, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None
     ) -> DecoderState:
-        source_state = state.source_state if sentences is None else select(state.source_state, sentences)
-        return DecoderState(select(state.step_state, rows), source_state, select(state.masks, rows))
+        source_state = state.source_state if sentences is None else select_rows(state.source_state, sentences)
+        return DecoderState(select_rows(state.step_state, rows), source_state, select_rows(state.masks, rows))
 
     def extend(self, state: DecoderState, sources: tuple[SourceBatch, ...]) -> DecoderState:
         """The state, with one row per sentence, after more of the sources has arrived; its step state is kept."""
         fresh = self.begin(sources)
-        return DecoderState(grown(state.step_state, fresh.step_state), fresh.source_state, state.masks)
+        return DecoderState(extend_state(state.step_state, fresh.step_state), fresh.source_state, state.masks)
 
     def unroll(self, state: DecoderState, targets: Int[Tensor, "B T"]) -> Unrolled:
         """All steps over a reference: the decoder reads the start symbol and the reference without its last symbol."""
@@ -225,7 +225,7 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         if not self.output.reads_source:
             return Readout(features)
         prepared = state.source_state.output
-        numbers = sentences() if sentences else _side_by_side(prepared, len(features))
+        numbers = sentences() if sentences else _sentence_numbers(prepared, len(features))
         return Readout(features, self.by_source(weights(), state), numbers, prepared)
 
     def by_source(self, weights: Float[Tensor, "*_ S"], state: DecoderState) -> tuple[Float[Tensor, "*_ _"], ...]:
@@ -245,14 +245,14 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         return self.inputs.step(symbols, state.step_state.inputs, state.source_state.inputs)
 
 
-def _after(
+def _next_state(
     state: DecoderState, decoder: DecoderState, inputs: Any, alignment_model: Any, output: Any = ()
 ) -> DecoderState:
     """The state after a step, from the states of its parts."""
     return state._replace(step_state=StepState(decoder.step_state, inputs, alignment_model, output))
 
 
-def _side_by_side(prepared: Any, rows: int) -> Int[Tensor, "N"]:
+def _sentence_numbers(prepared: Any, rows: int) -> Int[Tensor, "N"]:
     """The number of each row's sentence; `prepared` has one row for each sentence."""
     first = first_tensor(prepared)
     return torch.arange(len(first), device=first.device).repeat_interleave(rows // len(first))

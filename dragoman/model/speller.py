@@ -8,10 +8,10 @@ from torch.nn import functional
 
 from dragoman.data.alphabet import LONGEST_WORD, Alphabet
 from dragoman.data.vocabulary import BOS, EOS, PAD, UNK
-from dragoman.model.linear import linear, loop
+from dragoman.model.linear import linear, loop_backend
 from dragoman.model.recurrent import CELLS, Cell, CellState
 from dragoman.model.shapes import Bool, Float, Int
-from dragoman.model.state import select
+from dragoman.model.state import select_rows
 
 NEVER = float("-inf")
 
@@ -53,7 +53,7 @@ class Speller(nn.Module):
         real = targets != PAD
         outputs: list[Tensor] = []
         state = self.start(start)
-        with loop():
+        with loop_backend():
             for letters in inputs.unbind(1):
                 output, state = self._advance(letters, state)
                 outputs.append(output)
@@ -115,7 +115,7 @@ class Speller(nn.Module):
             totals = totals.new_tensor([beam.totals for beam in beams])
             before = len(log_probs) // rows  # continuations of each start
             chosen = [row * before + parent for row, beam in enumerate(beams) for parent in beam.parents]
-            state = select(state, torch.tensor(chosen, device=start.device))
+            state = select_rows(state, torch.tensor(chosen, device=start.device))
         return [beam.spellings(self.alphabet) for beam in beams]
 
 

@@ -11,7 +11,7 @@ from dragoman.model.shapes import Int
 Tree = TypeVar("Tree")
 
 
-def each_tensor(function: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
+def map_tensors(function: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
     """Apply `function` to every tensor of a nested tuple; None stays None.
 
     Raises TypeError for any other container: tensors in a list, left out here, would keep rows of other hypotheses.
@@ -19,14 +19,14 @@ def each_tensor(function: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
     if isinstance(tree, Tensor):
         return cast(Tree, function(tree))
     if isinstance(tree, tuple):
-        parts = [each_tensor(function, part) for part in tree]
+        parts = [map_tensors(function, part) for part in tree]
         return cast(Tree, type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts))
     if tree is None:
         return tree
     raise TypeError(f"a state holds tensors in tuples, found {type(tree).__name__}")
 
 
-def tensors_of(tree: Any) -> list[Tensor]:
+def list_tensors(tree: Any) -> list[Tensor]:
     """The tensors of a nested tuple, in order."""
     tensors: list[Tensor] = []
 
@@ -34,22 +34,22 @@ def tensors_of(tree: Any) -> list[Tensor]:
         tensors.append(tensor)
         return tensor
 
-    each_tensor(note, tree)
+    map_tensors(note, tree)
     return tensors
 
 
-def with_tensors(tree: Tree, tensors: Iterable[Tensor]) -> Tree:
+def replace_tensors(tree: Tree, tensors: Iterable[Tensor]) -> Tree:
     """The nested tuple with these tensors in the place of its own."""
     rest = iter(tensors)
-    return each_tensor(lambda _: next(rest), tree)
+    return map_tensors(lambda _: next(rest), tree)
 
 
 def first_tensor(tree: Any) -> Tensor:
     """The first tensor of a nested tuple, which must have one."""
-    return tensors_of(tree)[0]
+    return list_tensors(tree)[0]
 
 
-def grown(old: Tree, start: Tree) -> Tree:
+def extend_state(old: Tree, start: Tree) -> Tree:
     """A state whose source has become longer: `old`, extended at the new positions (axis 1) with values of `start`.
 
     `start` has the same structure and, in tensors with a position axis, at least as many positions.
@@ -59,11 +59,11 @@ def grown(old: Tree, start: Tree) -> Tree:
         same = old.dim() < 2 or old.size(1) == longer.size(1)
         return cast(Tree, old if same else torch.cat([old, longer[:, old.size(1) :]], 1))
     if isinstance(old, tuple):
-        parts = map(grown, old, cast(tuple[Any, ...], start))
+        parts = map(extend_state, old, cast(tuple[Any, ...], start))
         return cast(Tree, type(old)(*parts) if hasattr(old, "_fields") else tuple(parts))
     return old
 
 
-def select(state: Tree, rows: Int[Tensor, "R"]) -> Tree:
+def select_rows(state: Tree, rows: Int[Tensor, "R"]) -> Tree:
     """The rows of a state given by `rows`, in this order and with repetitions."""
-    return each_tensor(lambda tensor: tensor.index_select(0, rows), state)
+    return map_tensors(lambda tensor: tensor.index_select(0, rows), state)

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from dragoman import torch_internals
-from dragoman.model.linear import loop, plain
+from dragoman.model.linear import is_default_backend, loop_backend
 from dragoman.model.recurrent import Cell, CellState
 from dragoman.model.shapes import Bool, Float
 
@@ -26,7 +26,7 @@ def without_kernels() -> Iterator[None]:
         _kernels.reset(token)
 
 
-def run(
+def run_cell(
     cell: Cell,
     inputs: Float[Tensor, "B S I"],
     real: Bool[Tensor, "B S"],
@@ -40,14 +40,14 @@ def run(
     comes last, leaves the state unchanged and outputs zeros.
     """
     if torch.compiler.is_exporting():
-        return scan(cell, inputs, real, backward=backward)
+        return scan_cell(cell, inputs, real, backward=backward)
     if mask is None and cell.norm_input is None and cell.kernel and _kernels_pay(cell, inputs):
         with torch.autocast(inputs.device.type, enabled=False):
             return _run_kernel(cell, inputs.to(cell.weight_input.dtype), real, backward=backward)
     state = cell.zeros(inputs)
     steps = list(zip(cell.project(inputs).unbind(1), real.unsqueeze(-1).unbind(1), strict=True))
     outputs = []
-    with loop():
+    with loop_backend():
         for projected, here in reversed(steps) if backward else steps:
             new = cell(projected, state, mask)
             state = tuple(torch.where(here, fresh, old) for fresh, old in zip(new, state, strict=True))
@@ -60,7 +60,7 @@ def _kernels_pay(cell: Cell, inputs: Tensor) -> bool:
     """Kernels avoid the overhead of single steps. With gradients, the loop is as fast on a CPU; and on a GPU, cuDNN has
     gradients in training alone.
     """
-    if not plain() or not _kernels.get():
+    if not is_default_backend() or not _kernels.get():
         return False
     if inputs.is_cuda:
         return cell.training or not torch.is_grad_enabled()
@@ -68,7 +68,7 @@ def _kernels_pay(cell: Cell, inputs: Tensor) -> bool:
 
 
 def _run_kernel(cell: Cell, inputs: Tensor, real: Tensor, *, backward: bool) -> tuple[Tensor, CellState]:
-    """As the loop in `run`, with torch's kernel for packed sequences (cuDNN's on a GPU)."""
+    """As the loop in `run_cell`, with torch's kernel for packed sequences (cuDNN's on a GPU)."""
     assert cell.kernel is not None
     lengths = real.sum(1).clamp(min=1)
     if backward:  # reverse each sentence within its length
@@ -88,8 +88,8 @@ def _run_kernel(cell: Cell, inputs: Tensor, real: Tensor, *, backward: bool) -> 
     return outputs * real.unsqueeze(-1), final
 
 
-def scan(cell: Cell, inputs: Tensor, real: Tensor, *, backward: bool) -> tuple[Tensor, CellState]:
-    """As `run`, for an exported graph: a loop of any length; a Python loop would be fixed to the example's length."""
+def scan_cell(cell: Cell, inputs: Tensor, real: Tensor, *, backward: bool) -> tuple[Tensor, CellState]:
+    """As `run_cell`, exported: a loop of any length; a Python loop would keep the example's length."""
     names, parameters = zip(*cell.named_parameters(), strict=True)
 
     def turn(*tensors: Tensor) -> list[Tensor]:

@@ -26,24 +26,24 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], note: Mapping[str, 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:
     """Read what `write_tensors` wrote; the note is not validated. UserError if it is missing, truncated or foreign."""
-    with _opened(path) as (file, note):
+    with _open_tensors(path) as (file, note):
         return {name: file.get_tensor(name) for name in file.keys()}, note  # noqa: SIM118
 
 
 def read_note(path: Path) -> Any:
     """Read only the note, which is not validated."""
-    with _opened(path) as (_, note):
+    with _open_tensors(path) as (_, note):
         return note
 
 
 def read_shapes(path: Path) -> dict[str, torch.Size]:
     """Read the shapes of the tensors without reading the tensors."""
-    with _opened(path) as (file, _):
+    with _open_tensors(path) as (file, _):
         return {name: torch.Size(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
+def _open_tensors(path: Path) -> Iterator[tuple[Any, Any]]:
     if not path.is_file():
         raise UserError(f"{path}: no such file")
     try:
@@ -62,22 +62,22 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
     return {**{name: parameter.detach() for name, parameter in model.named_parameters()}, **buffers}
 
 
-def fill(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
+def load_weights(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
     """Copy tensors into the model's parameters and persistent buffers; UserError if names, shapes or kinds of numbers
     differ.
     """
-    check(model, {name: tensor.shape for name, tensor in tensors.items()}, origin)
+    check_weights(model, {name: tensor.shape for name, tensor in tensors.items()}, origin)
     own = weights(model)
     for name, tensor in own.items():
         if tensor.is_floating_point() != tensors[name].is_floating_point():
             raise UserError(f"{origin}: weights of another model ({name} is of type {tensors[name].dtype})")
-    allocate(model)
+    allocate_memory(model)
     with torch.no_grad():
         for name, tensor in weights(model).items():
             tensor.copy_(tensors[name])
 
 
-def allocate(model: nn.Module) -> None:
+def allocate_memory(model: nn.Module) -> None:
     """Give memory to the tensors of a model that was built on the device `meta`. Tied parameters stay one parameter,
     which `Module.to_empty` would separate.
     """
@@ -88,7 +88,7 @@ def allocate(model: nn.Module) -> None:
             torch.utils.swap_tensors(tensor, new)  # type: ignore[no-untyped-call]
 
 
-def check(model: nn.Module, shapes: Mapping[str, torch.Size], origin: Path) -> None:
+def check_weights(model: nn.Module, shapes: Mapping[str, torch.Size], origin: Path) -> None:
     """UserError unless the model's parameters and persistent buffers have these names and shapes."""
     own = {name: tensor.shape for name, tensor in weights(model).items()}
     if own.keys() != shapes.keys():
@@ -100,7 +100,7 @@ def check(model: nn.Module, shapes: Mapping[str, torch.Size], origin: Path) -> N
             raise UserError(f"{origin}: weights of another model ({name} has shape {difference})")
 
 
-def mean(paths: Sequence[Path], shares: Sequence[float] = ()) -> dict[str, Tensor]:
+def average_weights(paths: Sequence[Path], shares: Sequence[float] = ()) -> dict[str, Tensor]:
     """The element-wise mean of several files of the same model, each with its share (equal unless given), summed in
     float64. UserError if integers differ between files, or if there are no files.
     """

@@ -12,7 +12,7 @@ from dragoman.configuration import document
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config
 from dragoman.corpus.features import FeatureSource
-from dragoman.data.language import Language, Source, the_text
+from dragoman.data.language import Language, Source, require_text
 from dragoman.data.preparation import load as load_sources
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
@@ -20,7 +20,7 @@ from dragoman.model import build
 from dragoman.model.inputs import model_inputs
 from dragoman.model.parameters import count_parameters
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.weights import fill, read_note, read_tensors
+from dragoman.model.weights import load_weights, read_note, read_tensors
 from dragoman.run.folder import RunFolder, describe_weights
 
 WEIGHTS = ("model", "model-best", "model-last")  # in the order of preference
@@ -41,7 +41,7 @@ class Run:
     @property
     def source(self) -> Language:
         """The only source. Raises UserError if there are several, or if it is numeric."""
-        return the_text(self.sources)
+        return require_text(self.sources)
 
     @classmethod
     def load(cls, path: str | Path) -> "Run":
@@ -74,8 +74,8 @@ class Run:
     def model(self, weights: str | None = None) -> Seq2Seq:
         """Return the model with these weights, in evaluation mode."""
         path = self.weights(weights)
-        model = build.empty_for(self.config, self.sources, self.target)
-        fill(model, read_tensors(path)[0], path)
+        model = build.build_empty_model(self.config, self.sources, self.target)
+        load_weights(model, read_tensors(path)[0], path)
         return model.eval()
 
 

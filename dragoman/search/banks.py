@@ -12,16 +12,16 @@ from torch import Tensor
 from dragoman.data.vocabulary import EOS, PAD
 from dragoman.model.predictor import Candidate, Prediction
 from dragoman.model.shapes import Float, Int
-from dragoman.model.state import select
-from dragoman.search.constraints import Constraint, Progress
-from dragoman.search.hypothesis import Node
+from dragoman.model.state import select_rows
+from dragoman.search.constraints import Constraint, ConstraintProgress
+from dragoman.search.hypothesis import HypothesisNode
 
 
-def by_progress(
+def group_by_progress(
     groups: Sequence[Iterable[Candidate]],
-    rows: Sequence[Node],
+    rows: Sequence[HypothesisNode],
     prediction: Prediction[Any],
-    progress: Progress,
+    progress: ConstraintProgress,
     constraint: Constraint,
     state: Any,
     width: int,
@@ -33,10 +33,10 @@ def by_progress(
     candidate_groups = [list(candidates) for candidates in groups]
     flat = [candidate for candidates in candidate_groups for candidate in candidates]
     device = prediction.log_probs.device
-    more = contenders(prediction, progress, constraint, state, width)
+    more = find_contenders(prediction, progress, constraint, state, width)
     # The first two fields of each candidate; one call for all sentences, since constraints work on tensors.
     rows_of, symbols = (torch.tensor([c[part] for c in flat], dtype=torch.long, device=device) for part in (0, 1))
-    missing = constraint.missing_after(symbols, select(state, rows_of))
+    missing = constraint.missing_after(symbols, select_rows(state, rows_of))
     assert missing is not None
     lacks, of_sentence = iter(missing.tolist()), len(rows) // len(groups)
     counted = [[(next(lacks), candidate) for candidate in candidates] for candidates in candidate_groups]
@@ -48,7 +48,7 @@ def by_progress(
             counted[row // of_sentence].append((lacked, candidate))
     lacking = progress.missing.view(len(groups), -1).any(1).tolist()
     return [
-        banked(own, width) if lacks_any else candidates
+        fill_banks(own, width) if lacks_any else candidates
         for own, candidates, lacks_any in zip(counted, candidate_groups, lacking, strict=True)
     ]
 
@@ -62,8 +62,8 @@ class Contenders(NamedTuple):
     missing: Int[Tensor, "N"]
 
 
-def contenders(
-    prediction: Prediction[Any], progress: Progress, constraint: Constraint, state: Any, width: int
+def find_contenders(
+    prediction: Prediction[Any], progress: ConstraintProgress, constraint: Constraint, state: Any, width: int
 ) -> Contenders:
     """Return the continuations that advance the constraint, of each row and bank the `width` best: no others can be
     kept.
@@ -71,7 +71,7 @@ def contenders(
     log_probs = prediction.of_rows(progress.following)
     rows, places = ((progress.following != PAD) & (log_probs > float("-inf"))).nonzero(as_tuple=True)
     symbols, log_probs = progress.following[rows, places], log_probs[rows, places]
-    missing = constraint.missing_after(symbols, select(state, rows))
+    missing = constraint.missing_after(symbols, select_rows(state, rows))
     assert missing is not None
     continuations = Contenders(rows, symbols, log_probs, missing)
     if progress.following.size(1) <= width:
@@ -99,7 +99,7 @@ def _best_of_banks(
     return order[numbers - first < width].sort().values
 
 
-def banked(candidates: list[tuple[int, Candidate]], width: int) -> list[Candidate]:
+def fill_banks(candidates: list[tuple[int, Candidate]], width: int) -> list[Candidate]:
     """Return the candidates that end and are among the `width` best with nothing missing; then `width` that go on,
     shared equally among the banks (one for each number of missing symbols), with places left over given to the best.
     Both best first. Where all end, those with the fewest missing symbols are what there is.

@@ -12,9 +12,9 @@ from dragoman.data.batch import SourceBatch, TokenBatch
 from dragoman.data.vocabulary import EOS
 from dragoman.model.predictor import Candidate
 from dragoman.model.shapes import Float
-from dragoman.search.decoding import Proposals, Sentence, Step, Strategy
-from dragoman.search.hypothesis import End, Node
-from dragoman.search.limits import Limit, Margin, Ratio
+from dragoman.search.decoding import Proposals, SearchStep, SentenceBeam, Strategy
+from dragoman.search.hypothesis import FinishedHypothesis, HypothesisNode
+from dragoman.search.limits import LengthLimit, Margin, Ratio
 from dragoman.search.ranking import Alpha, Beta, NormalizationKind, Ranking
 from dragoman.search.search import Search
 
@@ -53,7 +53,7 @@ class Beam(Search):
     ) -> None:
         self.width = size
         self.ranking = Ranking(normalization, alpha, coverage_penalty)
-        self.limit = Limit(length_ratio, length_margin, min_length_ratio, min_length_margin)
+        self.limit = LengthLimit(length_ratio, length_margin, min_length_ratio, min_length_margin)
 
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
         texts = [number for number, source in enumerate(sources) if isinstance(source, TokenBatch)]
@@ -76,32 +76,36 @@ class BestFinished(Strategy):
         """At least `width` of these go on, even if as many end."""
         return 2 * self.width
 
-    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
+    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[SentenceBeam]) -> Proposals:
         columns = log_probs.size(2)
         totals = log_probs.new_tensor([[node.total for node in sentence.beam] for sentence in sentences])  # (B, W)
         continued = (totals.unsqueeze(2) + log_probs).flatten(1)  # (B, W * C)
         places = continued.topk(min(self.considered, continued.size(1)), dim=1).indices  # row * C + column
         return Proposals(places % columns, log_probs.flatten(1).gather(1, places), places // columns)
 
-    def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
+    def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
         """Keep the best `width` candidates that go on. Those among the best `width` that end join the `most` best
         finished hypotheses; ties go to the earlier one.
         """
-        beam: list[Node] = []
+        beam: list[HypothesisNode] = []
         for rank, candidate in enumerate(candidates):
             node = step.first + candidate.row
             if candidate.symbol != EOS:
-                beam.append(Node(node, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface))
+                beam.append(
+                    HypothesisNode(node, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface)
+                )
                 if len(beam) == self.width:  # before another candidate is made
                     break
             # An end counts where a beam that treats it like any other symbol would have kept it.
             elif rank < self.width and candidate.total > float("-inf"):
                 score = self.ranking.rank(candidate.total, step.length, step.paths.coverage(node))
-                insort(sentence.finished, End(node, candidate.log_prob, score), key=lambda end: -end.score)
+                insort(
+                    sentence.finished, FinishedHypothesis(node, candidate.log_prob, score), key=lambda end: -end.score
+                )
                 del sentence.finished[self.most :]
         sentence.beam = beam
 
-    def done(self, sentence: Sentence, limit: int) -> bool:
+    def done(self, sentence: SentenceBeam, limit: int) -> bool:
         """Return whether no open hypothesis can still enter the `n_best` finished ones."""
         if len(sentence.finished) < self.n_best:
             return False

@@ -11,12 +11,12 @@ from dragoman.configuration.values import Width
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import PAD, UNK
 from dragoman.model.shapes import Bool, Int
-from dragoman.model.state import select
+from dragoman.model.state import select_rows
 
 State = Any  # nested tuples of tensors: one row per sentence at first, then one per row of the search
 
 
-class Progress(NamedTuple):
+class ConstraintProgress(NamedTuple):
     """How many required symbols each row still lacks, which symbols would advance it, padded with PAD, and how many
     more it would lack after any other symbol (0 if not given).
     """
@@ -59,7 +59,7 @@ class Constraint(ABC):
         """Return the state after each row is continued by its symbol."""
         return state
 
-    def progress(self, state: State) -> Progress | None:
+    def progress(self, state: State) -> ConstraintProgress | None:
         """Return what is still missing; None if nothing is required. A translation ends only when nothing is
         missing.
         """
@@ -82,7 +82,7 @@ class Constraint(ABC):
 
 
 @final
-class All(Constraint):
+class CombinedConstraints(Constraint):
     """Several constraints at once."""
 
     def __init__(self, constraints: Sequence[Constraint]) -> None:
@@ -96,7 +96,7 @@ class All(Constraint):
         yielding = any(constraint.yields for constraint in self._constraints)
         # What one constraint requires may break another that yields: a term may repeat an n-gram.
         progress = self.progress(state) if yielding else None
-        required = among(progress.following, symbols) if progress else ~allowed
+        required = find_following(progress.following, symbols) if progress else ~allowed
         for constraint, own in zip(self._constraints, state, strict=True):
             here = constraint.allowed(own, symbols)
             allowed = allowed & (here | required if constraint.yields else here)
@@ -105,7 +105,7 @@ class All(Constraint):
     def advance(self, symbols: Int[Tensor, "R"], state: State) -> State:
         return tuple(constraint.advance(symbols, own) for constraint, own in zip(self._constraints, state, strict=True))
 
-    def progress(self, state: State) -> Progress | None:
+    def progress(self, state: State) -> ConstraintProgress | None:
         all_progress = [progress.progress(own) for progress, own in zip(self._constraints, state, strict=True)]
         demands = [progress for progress in all_progress if progress]
         if not demands:
@@ -117,7 +117,7 @@ class All(Constraint):
         following = torch.cat([progress.following for progress in demands], 1)
         if len(demands) > 1 and following.size(1):
             following = self._advancing(following, state)
-        return Progress(missing, following, losing)
+        return ConstraintProgress(missing, following, losing)
 
     def _advancing(self, following: Int[Tensor, "R K"], state: State) -> Int[Tensor, "R K"]:
         """Return those that advance one and lose nothing of another, or all where there are none."""
@@ -125,7 +125,7 @@ class All(Constraint):
         before = self.missing(state)
         count = following.size(1)
         rows = torch.arange(len(following), device=following.device).repeat_interleave(count)  # (R K,)
-        after = self.missing_after(following.flatten(), select(state, rows))
+        after = self.missing_after(following.flatten(), select_rows(state, rows))
         assert before is not None
         assert after is not None
         # A symbol that begins one phrase may break off another, which has then gained nothing.
@@ -175,7 +175,7 @@ class ForbiddenSymbols(Constraint):
 
 
 @final
-class FittingEdits(Constraint):
+class EditConstraint(Constraint):
     """Edit operations (`text/edits.py`) that fit the edited sentence: at its end, nothing can be kept or deleted.
 
     `lengths` are the numbers of symbols of the edited sentences, `operations` the ids of keep and delete.
@@ -219,10 +219,10 @@ class Prefix(Constraint):
         prefixes, matched = state
         return prefixes, (matched + 1).clamp(max=prefixes.size(1) - 1)  # stays in that column
 
-    def progress(self, state: State) -> Progress:
+    def progress(self, state: State) -> ConstraintProgress:
         prefixes, matched = state
         lengths = (prefixes != PAD).sum(1)
-        return Progress((lengths - matched).clamp(min=0), self._following(state))
+        return ConstraintProgress((lengths - matched).clamp(min=0), self._following(state))
 
     def _following(self, state: State) -> Int[Tensor, "R 1"]:
         prefixes, matched = state
@@ -245,7 +245,7 @@ class NoUnknown(Constraint):
 
 
 @final
-class NoUnknownIn(Constraint):
+class NoUnknownInSentences(Constraint):
     """The same in some sentences (B,) only: those in which nothing can take its place."""
 
     def __init__(self, sentences: Bool[Tensor, "B"]) -> None:
@@ -292,7 +292,7 @@ CONSTRAINTS: Mapping[str, Callable[[ConstraintContext], Constraint]] = {
 }
 
 
-def among(following: Int[Tensor, "R K"], symbols: Int[Tensor, "C"]) -> Bool[Tensor, "R C"]:
+def find_following(following: Int[Tensor, "R K"], symbols: Int[Tensor, "C"]) -> Bool[Tensor, "R C"]:
     """Return which of these symbols, in ascending order, follow in each row."""
     columns = torch.searchsorted(symbols, following.contiguous()).clamp(max=len(symbols) - 1)
     places = columns.where(symbols[columns] == following, len(symbols))  # a further column for those that are not there

@@ -14,12 +14,12 @@ from dragoman.data.batch import SourceBatch
 from dragoman.errors import UserError
 from dragoman.model.predictor import Candidate, Prediction, Predictor
 from dragoman.model.shapes import Float, Int
-from dragoman.model.state import select
-from dragoman.search.banks import by_progress, contenders
-from dragoman.search.constraints import Constraint, Progress
-from dragoman.search.hypothesis import End, Hypothesis, Node, Paths, nothing
-from dragoman.search.limits import forbid, number, withhold
-from dragoman.search.masking import Refusals, constrained
+from dragoman.model.state import select_rows
+from dragoman.search.banks import find_contenders, group_by_progress
+from dragoman.search.constraints import Constraint, ConstraintProgress
+from dragoman.search.hypothesis import FinishedHypothesis, Hypothesis, HypothesisNode, Paths, start_node
+from dragoman.search.limits import check_number, forbid_end, force_end
+from dragoman.search.masking import RefusalMask, mask_log_probs
 
 Limits = Callable[[], Sequence[int]]
 
@@ -46,12 +46,12 @@ class Deadline:
 
 
 @dataclass(slots=True)
-class Sentence:
+class SentenceBeam:
     """The search state of one sentence."""
 
     number: int  # in the batch
-    beam: list[Node]  # open hypotheses, best first
-    finished: list[End]  # best first
+    beam: list[HypothesisNode]  # open hypotheses, best first
+    finished: list[FinishedHypothesis]  # best first
     random: torch.Generator | None  # one per sentence, so that draws do not depend on the batch
 
 
@@ -79,7 +79,7 @@ class Proposals(NamedTuple):
         return Proposals(columns, log_probs, self.rows.index_copy(0, places, replacements.rows))
 
 
-class Step(NamedTuple):
+class SearchStep(NamedTuple):
     """A step of a search, as `Strategy.keep` sees it."""
 
     paths: Paths
@@ -87,7 +87,7 @@ class Step(NamedTuple):
     length: int  # of hypotheses that end here, counting the end symbol
 
 
-Trace: TypeAlias = Callable[[Paths, Sequence[Sentence]], None]
+Trace: TypeAlias = Callable[[Paths, Sequence[SentenceBeam]], None]
 
 
 class Strategy(ABC):
@@ -105,22 +105,22 @@ class Strategy(ABC):
         """How many of the most probable continuations of a row it may propose; None: any continuation."""
         return None
 
-    def begin(self, start: Node) -> list[Node]:
+    def begin(self, start: HypothesisNode) -> list[HypothesisNode]:
         """Return the open hypotheses of a sentence before the first step, given the empty one."""
         return [start]
 
     @abstractmethod
-    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
+    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[SentenceBeam]) -> Proposals:
         """Return continuations of the sentences' beams by one symbol, given log P of each symbol."""
 
     @abstractmethod
-    def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
+    def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
         """Put candidates that go on into the sentence's beam, and candidates that end among the finished ones. Beams
         may shrink: sentences with fewer open hypotheses than others get rows that cannot win.
         """
 
     @abstractmethod
-    def done(self, sentence: Sentence, limit: int) -> bool:
+    def done(self, sentence: SentenceBeam, limit: int) -> bool:
         """Return whether nothing better can follow, if the end is forced at the step `limit`."""
 
 
@@ -153,11 +153,11 @@ class Decoding:
         self.deadline = deadline
         self.shortest = shortest
         demand = constraint.progress(constraint.start()) if constraint else None
-        start, count = nothing(model.start_id), len(limits())
+        start, count = start_node(model.start_id), len(limits())
         self._demanded = demand.missing.tolist() if demand else [0] * count
         random = [torch.Generator(device).manual_seed(seed) for seed in seeds]
         self.sentences = [
-            Sentence(place, strategy.begin(start), [], random[place] if random else None) for place in range(count)
+            SentenceBeam(place, strategy.begin(start), [], random[place] if random else None) for place in range(count)
         ]
 
     def find(self, sources: tuple[SourceBatch, ...], trace: Trace | None = None) -> list[list[Hypothesis]]:
@@ -179,7 +179,7 @@ class Decoding:
             sentence_numbers = torch.arange(len(sentences), device=self.device).repeat_interleave(
                 len(sentences[0].beam)
             )
-            state, constraint = self.model.reorder(state, sentence_numbers), select(constraint, sentence_numbers)
+            state, constraint = self.model.reorder(state, sentence_numbers), select_rows(constraint, sentence_numbers)
         while sentences:
             if self.deadline:
                 self.deadline.check()
@@ -188,7 +188,7 @@ class Decoding:
             if self.constraint and length:  # the start symbol is no part of the translation
                 constraint = self.constraint.advance(symbols, constraint)
             prediction = self.model.predict(symbols, state)
-            step = Step(paths, paths.add(rows, prediction), length + 1)
+            step = SearchStep(paths, paths.add(rows, prediction), length + 1)
             limits = self.limits()
             # What a constraint demands has room, even if the length limit is lower.
             left = [max(limits[sentence.number], self._demanded[sentence.number]) - length for sentence in sentences]
@@ -208,13 +208,13 @@ class Decoding:
             # None while all sentences go on: source tensors, the largest of a state, are not copied then.
             kept_sentences = torch.tensor(ongoing, device=self.device) if len(ongoing) < len(sentences) else None
             sentences = [sentences[place] for place in ongoing]
-            level(sentences)
+            level_beams(sentences)
             parents = [node.parent - step.first for sentence in sentences for node in sentence.beam]
             # Rows that stay where they are need no copy of their state: in greedy search, until a sentence ends.
             if sentences and parents != list(range(len(rows))):
                 kept_rows = torch.tensor(parents, device=self.device)
                 state = self.model.reorder(state, kept_rows, kept_sentences)
-                constraint = select(constraint, kept_rows)
+                constraint = select_rows(constraint, kept_rows)
 
     def _restrict(
         self, prediction: Prediction[Any], constraint: Any, left: Sequence[int], early: Sequence[bool]
@@ -226,16 +226,16 @@ class Decoding:
         width = len(log_probs) // len(left)
         if self.constraint:
             most = torch.tensor(left, device=self.device).repeat_interleave(width)
-            constrained(log_probs, prediction.symbols, self.constraint, constraint, most)
+            mask_log_probs(log_probs, prediction.symbols, self.constraint, constraint, most)
         # Behind the constraint, so that a forced end is possible even where the constraint has ruled it out.
         full = [place for place, symbols in enumerate(left) if symbols <= 0]
-        forbid(log_probs, [place * width + row for place in full for row in range(width)])
+        force_end(log_probs, [place * width + row for place in full for row in range(width)])
         short = [place for place, soon in enumerate(early) if soon]
         if short:
-            withhold(log_probs, prediction.symbols, [place * width + row for place in short for row in range(width)])
+            forbid_end(log_probs, prediction.symbols, [place * width + row for place in short for row in range(width)])
 
     def _continued(
-        self, rows: list[Node], prediction: Prediction[Any], constraint: Any, sentences: list[Sentence]
+        self, rows: list[HypothesisNode], prediction: Prediction[Any], constraint: Any, sentences: list[SentenceBeam]
     ) -> Sequence[Iterable[Candidate]]:
         """Return the candidates of every sentence, best first."""
         width = len(rows) // len(sentences)
@@ -249,7 +249,7 @@ class Decoding:
         def candidates(first: int, *proposed: list[Any]) -> Iterator[Candidate]:
             """Yield the candidates of the sentence whose first row is `first`."""
             for row, symbol, log_prob in zip(*proposed, strict=True):
-                yield Candidate(first + row, symbol, number(log_prob), rows[first + row].total + log_prob)
+                yield Candidate(first + row, symbol, check_number(log_prob), rows[first + row].total + log_prob)
 
         of_rows = [[0] * len(columns) for columns in symbols] if proposals.rows is None else proposals.rows.tolist()
         arguments = zip(range(0, len(rows), width), of_rows, symbols, proposals.log_probs.tolist(), strict=True)
@@ -258,15 +258,15 @@ class Decoding:
         if not (self.constraint and missing and self.strategy.width > 1):
             return expanded
         competing = min(width, self.strategy.width)
-        groups = [group for candidates_of in expanded for group in grouped(candidates_of, competing, width)]
-        banks = by_progress(groups, rows, prediction, missing, self.constraint, constraint, self.strategy.width)
+        groups = [group for candidates_of in expanded for group in group_by_row(candidates_of, competing, width)]
+        banks = group_by_progress(groups, rows, prediction, missing, self.constraint, constraint, self.strategy.width)
         of_sentence = width // competing
         return [
             [*chain.from_iterable(banks[first : first + of_sentence])] for first in range(0, len(banks), of_sentence)
         ]
 
     def _proposed(
-        self, prediction: Prediction[Any], state: Any, missing: Progress | None, sentences: list[Sentence]
+        self, prediction: Prediction[Any], state: Any, missing: ConstraintProgress | None, sentences: list[SentenceBeam]
     ) -> Proposals:
         """Return what the strategy proposes, once what the constraint refuses of it has been ruled out."""
         log_probs = prediction.log_probs
@@ -277,10 +277,10 @@ class Decoding:
         competing = min(width, self.strategy.width)
         totals = log_probs.new_tensor([node.total for sentence in sentences for node in sentence.beam])
         dead = totals == float("-inf")  # rows that only fill the batch up
-        refusals = Refusals(self.constraint, state, log_probs, prediction.symbols, competing, dead)
+        refusals = RefusalMask(self.constraint, state, log_probs, prediction.symbols, competing, dead)
         while missing and self.strategy.width > 1:
             # Only those that a beam could keep: to ask takes time.
-            rows, symbols, *_ = contenders(prediction, missing, self.constraint, state, self.strategy.width)
+            rows, symbols, *_ = find_contenders(prediction, missing, self.constraint, state, self.strategy.width)
             columns, _ = prediction.columns_or_none(symbols.unsqueeze(1))
             if not len(refusals.rule_out(rows, columns[:, 0])):
                 break
@@ -298,7 +298,7 @@ class Decoding:
             proposals = proposals.replaced(places, self.strategy.propose(by_sentence[places], refused))
 
 
-def level(sentences: Sequence[Sentence]) -> None:
+def level_beams(sentences: Sequence[SentenceBeam]) -> None:
     """Give all sentences equally many rows, by hypotheses that cannot win."""
     width = max((len(sentence.beam) for sentence in sentences), default=0)
     for sentence in sentences:
@@ -306,7 +306,7 @@ def level(sentences: Sequence[Sentence]) -> None:
         sentence.beam += [sentence.beam[-1]._replace(total=float("-inf"))] * (width - len(sentence.beam))
 
 
-def grouped(candidates: Iterable[Candidate], competing: int, width: int) -> list[list[Candidate]]:
+def group_by_row(candidates: Iterable[Candidate], competing: int, width: int) -> list[list[Candidate]]:
     """Return the candidates of a sentence that has `width` rows, apart for each `competing` of them."""
     groups: list[list[Candidate]] = [[] for _ in range(width // competing)]
     for candidate in candidates:

@@ -14,9 +14,9 @@ from dragoman.data.batch import SourceBatch
 from dragoman.model.predictor import Candidate
 from dragoman.model.shapes import Float
 from dragoman.search.beam import BestFinished, Size
-from dragoman.search.decoding import Proposals, Sentence, Step, Strategy, grouped
-from dragoman.search.hypothesis import End, Node
-from dragoman.search.limits import Limit, Margin, Ratio
+from dragoman.search.decoding import Proposals, SearchStep, SentenceBeam, Strategy, group_by_row
+from dragoman.search.hypothesis import FinishedHypothesis, HypothesisNode
+from dragoman.search.limits import LengthLimit, Margin, Ratio
 from dragoman.search.ranking import Alpha, NormalizationKind, Ranking
 from dragoman.search.search import Search
 
@@ -54,17 +54,17 @@ class Diverse(Search):
         self.groups = groups
         self.strength = strength
         self.ranking = Ranking(normalization, alpha)
-        self.limit = Limit(length_ratio, length_margin, min_length_ratio, min_length_margin)
+        self.limit = LengthLimit(length_ratio, length_margin, min_length_ratio, min_length_margin)
 
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
         share, most = (-(-count // self.groups) for count in (n_best, n_best + spare))  # rounded up
         beam = BestFinished(self.size, self.ranking, share, most, [])
-        return BesideOthers(self.size, beam, self.groups, self.strength, n_best, n_best + spare)
+        return DiverseBeam(self.size, beam, self.groups, self.strength, n_best, n_best + spare)
 
 
 @final
 @dataclass(frozen=True)
-class BesideOthers(Strategy):
+class DiverseBeam(Strategy):
     """Each group is searched as a sentence of its own, by the strategy of a beam, among candidates in another order."""
 
     width: int
@@ -73,9 +73,9 @@ class BesideOthers(Strategy):
     strength: float
     n_best: int
     most: int
-    of_sentences: dict[int, list[Sentence]] = field(default_factory=dict)
+    of_sentences: dict[int, list[SentenceBeam]] = field(default_factory=dict)
 
-    def begin(self, start: Node) -> list[Node]:
+    def begin(self, start: HypothesisNode) -> list[HypothesisNode]:
         # Each group begins with one empty hypothesis, and rows that cannot win.
         return [start, *[start._replace(total=float("-inf"))] * (self.width - 1)] * self.groups
 
@@ -84,19 +84,19 @@ class BesideOthers(Strategy):
         """As many continuations of every row as a beam considers, even if all that other groups may say count less."""
         return (self.groups + 1) * self.width
 
-    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
+    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[SentenceBeam]) -> Proposals:
         rows, columns = log_probs.shape[1:]
         # The best of each row, not of the sentence: the penalty depends on groups that have not chosen yet.
         best = log_probs.topk(min(self.considered, columns), dim=2)
         row_numbers = torch.arange(rows, device=log_probs.device).view(1, -1, 1).expand_as(best.indices)  # (B, W, P)
         return Proposals(best.indices.flatten(1), best.values.flatten(1), row_numbers.flatten(1))
 
-    def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
+    def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
         groups = self.of_sentences.setdefault(
-            sentence.number, [Sentence(sentence.number, [], [], None) for _ in range(self.groups)]
+            sentence.number, [SentenceBeam(sentence.number, [], [], None) for _ in range(self.groups)]
         )
         counts = Counter[int]()
-        for group, own in zip(groups, grouped(candidates, self.width, len(sentence.beam)), strict=True):
+        for group, own in zip(groups, group_by_row(candidates, self.width, len(sentence.beam)), strict=True):
             # The penalty decides the order alone: totals, and with them scores, stay those of the model.
             own.sort(key=lambda candidate: self.strength * counts[candidate.symbol] - candidate.total)
             self.beam.keep(group, own, step)
@@ -106,18 +106,18 @@ class BesideOthers(Strategy):
         sentence.beam = [node for group in groups for node in group.beam]
         sentence.finished = self._chosen([group.finished for group in groups])
 
-    def _chosen(self, finished: Sequence[Sequence[End]]) -> list[End]:
+    def _chosen(self, finished: Sequence[Sequence[FinishedHypothesis]]) -> list[FinishedHypothesis]:
         """Return the best of each group, then the second of each, each time best first: those asked for, and spare
         ones.
         """
-        turns: list[End] = []
+        turns: list[FinishedHypothesis] = []
         for turn in zip_longest(*finished):
             turns += _ranked(end for end in turn if end is not None)
         return [*_ranked(turns[: self.n_best]), *turns[self.n_best : self.most]]
 
-    def done(self, sentence: Sentence, limit: int) -> bool:
+    def done(self, sentence: SentenceBeam, limit: int) -> bool:
         return all(self.beam.done(group, limit) for group in self.of_sentences[sentence.number])
 
 
-def _ranked(ends: Iterable[End]) -> list[End]:
+def _ranked(ends: Iterable[FinishedHypothesis]) -> list[FinishedHypothesis]:
     return sorted(ends, key=lambda end: -end.score)

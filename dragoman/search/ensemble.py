@@ -11,11 +11,11 @@ from torch import Tensor
 from dragoman.data.batch import FeatureBatch, SourceBatch
 from dragoman.model.predictor import Continuations, Prediction, Predictor
 from dragoman.model.shapes import Bool, Float, Int
-from dragoman.model.state import select
+from dragoman.model.state import select_rows
 
 
 @dataclass(frozen=True, eq=False)
-class Members:
+class EnsembleState:
     """The state of each model, and the rows in which it has a vote."""
 
     states: tuple[Any, ...]
@@ -23,7 +23,7 @@ class Members:
 
 
 @final
-class Ensemble(Predictor[Members]):
+class Ensemble(Predictor[EnsembleState]):
     """`P(y | x) = 1/M sum_m P_m(y | x^(m))`: the mean of the models' predictions, where each model reads sources of its
     own (Junczys-Dowmunt and Grundkiewicz 2016, LH section 5). All share the target symbols and the start symbol.
 
@@ -49,13 +49,13 @@ class Ensemble(Predictor[Members]):
         for count in self._reads:
             yield tuple(islice(rest, count))
 
-    def begin(self, sources: tuple[SourceBatch, ...]) -> Members:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> EnsembleState:
         model_sources = list(self._split_sources(sources))
         there = torch.stack([torch.stack([_there(source) for source in read]).any(0) for read in model_sources], 1)
         states = tuple(model.begin(read) for model, read in zip(self.models, model_sources, strict=True))
-        return Members(states, there | ~there.any(1, keepdim=True))  # without any source, all vote
+        return EnsembleState(states, there | ~there.any(1, keepdim=True))  # without any source, all vote
 
-    def predict(self, symbols: Int[Tensor, "R"], state: Members) -> Prediction[Members]:
+    def predict(self, symbols: Int[Tensor, "R"], state: EnsembleState) -> Prediction[EnsembleState]:
         steps = [
             model.predict(symbols, model_state) for model, model_state in zip(self.models, state.states, strict=True)
         ]
@@ -66,17 +66,19 @@ class Ensemble(Predictor[Members]):
         return Prediction(
             self._mean(log_probs, state.votes),
             self._together([step.attention for step in steps], shares),
-            Members(tuple(step.state for step in steps), state.votes),
+            EnsembleState(tuple(step.state for step in steps), state.votes),
             ids,
             _figures([step.figures for step in steps], shares),
         )
 
-    def reorder(self, state: Members, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Members:
+    def reorder(
+        self, state: EnsembleState, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None
+    ) -> EnsembleState:
         model_states = zip(self.models, state.states, strict=True)
         states = tuple(model.reorder(model_state, rows, sentences) for model, model_state in model_states)
-        return Members(states, select(state.votes, rows))
+        return EnsembleState(states, select_rows(state.votes, rows))
 
-    def expand(self, candidates: Continuations, step: Prediction[Members]) -> Continuations:
+    def expand(self, candidates: Continuations, step: Prediction[EnsembleState]) -> Continuations:
         """Expand by each model in turn, so that the first one that spells a candidate decides how."""
         for model, state in zip(self.models, step.state.states, strict=True):
             candidates = model.expand(candidates, step.followed_by(state))

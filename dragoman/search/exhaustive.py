@@ -12,12 +12,12 @@ from dragoman.configuration.values import Count
 from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import EOS
 from dragoman.model.predictor import Candidate, Prediction, Predictor
-from dragoman.model.state import select
+from dragoman.model.state import select_rows
 from dragoman.search.beam import Beam, Size
 from dragoman.search.constraints import Constraint
 from dragoman.search.decoding import Deadline, Strategy, Trace
-from dragoman.search.hypothesis import End, Hypothesis, Node, Paths, nothing
-from dragoman.search.limits import Margin, Ratio, forbid, withhold
+from dragoman.search.hypothesis import FinishedHypothesis, Hypothesis, HypothesisNode, Paths, start_node
+from dragoman.search.limits import Margin, Ratio, forbid_end, force_end
 from dragoman.search.search import Search
 
 ROWS = 32  # hypotheses that are continued together: more are faster, but some would not have been continued later
@@ -92,9 +92,11 @@ class Exhaustive(Search):
         def best(number: int, bounds: tuple[int, int]) -> list[Hypothesis]:
             """Return those of one sentence, whose paths are forgotten before the next one is searched."""
             here = torch.tensor([number], device=sources[0].mask.device)
-            searched = Searched(model, constraint, Paths(sources), here.device)
-            root = Family([nothing(model.start_id)], model.reorder(begun, here, here), select(states, here), 0, 0)
-            branches = Branches(searched, bounds, beam_hypotheses[number], n_best)
+            searched = SearchSpace(model, constraint, Paths(sources), here.device)
+            root = Siblings(
+                [start_node(model.start_id)], model.reorder(begun, here, here), select_rows(states, here), 0, 0
+            )
+            branches = BranchAndBound(searched, bounds, beam_hypotheses[number], n_best)
             branches.search(root, self.steps, deadline)
             ends = [branches.ends if row == number else [] for row in range(len(beam_hypotheses))]
             hypotheses = searched.paths.hypotheses(ends)[number] if branches.ends else []
@@ -103,7 +105,7 @@ class Exhaustive(Search):
         return [best(*arguments) for arguments in enumerate(zip(self.limit.shortest(sources), longest, strict=True))]
 
 
-class Searched(NamedTuple):
+class SearchSpace(NamedTuple):
     """What is searched for a sentence, with all its hypotheses that were continued."""
 
     model: Predictor[Any]
@@ -112,27 +114,27 @@ class Searched(NamedTuple):
     device: torch.device
 
 
-class Family(NamedTuple):
+class Siblings(NamedTuple):
     """Hypotheses of `length` symbols that continue one other, which is the `row` of these states, best first. The
     states are those before their last symbols.
     """
 
-    nodes: Sequence[Node]
+    nodes: Sequence[HypothesisNode]
     state: Any
     constraint: Any
     row: int
     length: int
 
 
-class Branches:
+class BranchAndBound:
     """The translations of a sentence, of these `lengths` at least and at most, that are more probable than those that
     are `hypotheses`.
     """
 
     def __init__(
-        self, searched: Searched, lengths: tuple[int, int], hypotheses: Sequence[Hypothesis], n_best: int
+        self, searched: SearchSpace, lengths: tuple[int, int], hypotheses: Sequence[Hypothesis], n_best: int
     ) -> None:
-        self.ends: list[End] = []
+        self.ends: list[FinishedHypothesis] = []
         self.proved = False
         self._searched = searched
         self._shortest, self._longest = lengths
@@ -151,7 +153,7 @@ class Branches:
         best = [replace(translation, proved=self.proved) for translation in translations[: self._n_best]]
         return [*best, *(replace(translation, proved=False) for translation in translations[self._n_best :])]
 
-    def search(self, root: Family, steps: int, deadline: Deadline | None) -> None:
+    def search(self, root: Siblings, steps: int, deadline: Deadline | None) -> None:
         """Find all `ends`, unless more than so many hypotheses would have to be continued."""
         stack = [root]
         while stack:
@@ -168,20 +170,22 @@ class Branches:
                 stack += [*self._continued(family._replace(nodes=better))][::-1]  # the best is on top
         self.proved = True
 
-    def _continued(self, family: Family) -> Iterator[Family]:
+    def _continued(self, family: Siblings) -> Iterator[Siblings]:
         """Note what follows these hypotheses and ends, and yield what goes on, best first."""
         model, rules, paths, device = self._searched
         symbols = torch.tensor([node.symbol for node in family.nodes], device=device)
         rows = torch.full_like(symbols, family.row)
-        state, constraint = model.reorder(family.state, rows), select(family.constraint, rows)
+        state, constraint = model.reorder(family.state, rows), select_rows(family.constraint, rows)
         if rules and family.length:
             constraint = rules.advance(symbols, constraint)
         prediction = model.predict(symbols, state)
         first = paths.add(family.nodes, prediction)
         self._restrict(prediction, constraint, family.length)
-        going_on = defaultdict[int, list[Node]](list)
+        going_on = defaultdict[int, list[HypothesisNode]](list)
         for candidate in self._candidates(family.nodes, prediction, constraint):
-            node = Node(first + candidate.row, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface)
+            node = HypothesisNode(
+                first + candidate.row, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface
+            )
             if candidate.symbol == EOS:
                 self._finish(node)
             else:
@@ -189,7 +193,7 @@ class Branches:
         for row, nodes in going_on.items():
             for start in range(0, len(nodes), ROWS):
                 part = nodes[start : start + ROWS]
-                yield Family(part, prediction.state, constraint, row, family.length + 1)
+                yield Siblings(part, prediction.state, constraint, row, family.length + 1)
 
     def _restrict(self, prediction: Prediction[Any], constraint: Any, length: int) -> None:
         """Set, in place, log P of the symbols that may not follow to -inf."""
@@ -202,13 +206,15 @@ class Branches:
             withheld = (progress.missing > 0).unsqueeze(1) & (symbols == EOS)
             log_probs.masked_fill_(withheld, float("-inf"))
         # No end is forced: it would get a probability that the model does not give it.
-        forbid(log_probs, [])
+        force_end(log_probs, [])
         if length >= self._longest:
             log_probs.masked_fill_(symbols != EOS, float("-inf"))
         elif length < self._shortest:
-            withhold(log_probs, symbols, list(range(len(log_probs))))
+            forbid_end(log_probs, symbols, list(range(len(log_probs))))
 
-    def _candidates(self, nodes: Sequence[Node], prediction: Prediction[Any], constraint: Any) -> Iterator[Candidate]:
+    def _candidates(
+        self, nodes: Sequence[HypothesisNode], prediction: Prediction[Any], constraint: Any
+    ) -> Iterator[Candidate]:
         """Yield what follows these hypotheses and is more probable than the bound, best first."""
         totals = prediction.log_probs.new_tensor([node.total for node in nodes]).unsqueeze(1) + prediction.log_probs
         rows, columns = (totals > self.bound).nonzero(as_tuple=True)
@@ -226,11 +232,11 @@ class Branches:
         # Lazily: the ends that are noted meanwhile raise the bound for those behind them.
         return (candidate for candidate in expanded if candidate.total > self.bound)
 
-    def _finish(self, node: Node) -> None:
+    def _finish(self, node: HypothesisNode) -> None:
         """Note a translation, unless it was known."""
         nodes = self._searched.paths.symbol_nodes(node.parent)
         # The spellings as well: an output that spells can write one symbol as different words.
         key = tuple(symbol_node.symbol for symbol_node in nodes), tuple(symbol_node.surface for symbol_node in nodes)
         if key not in self._by_symbols:
-            self.ends.append(End(node.parent, node.log_prob, node.total))
+            self.ends.append(FinishedHypothesis(node.parent, node.log_prob, node.total))
             insort(self._costs, -node.total)

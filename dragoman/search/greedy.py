@@ -10,9 +10,9 @@ from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import EOS
 from dragoman.model.predictor import Candidate
 from dragoman.model.shapes import Float
-from dragoman.search.decoding import Proposals, Sentence, Step, Strategy
-from dragoman.search.hypothesis import End, Node
-from dragoman.search.limits import Limit, Margin, Ratio
+from dragoman.search.decoding import Proposals, SearchStep, SentenceBeam, Strategy
+from dragoman.search.hypothesis import FinishedHypothesis, HypothesisNode
+from dragoman.search.limits import LengthLimit, Margin, Ratio
 from dragoman.search.search import Search
 
 
@@ -35,38 +35,38 @@ class Greedy(Search):
         min_length_ratio: Ratio = 0.0,
         min_length_margin: Margin = 0,
     ) -> None:
-        self.limit = Limit(length_ratio, length_margin, min_length_ratio, min_length_margin)
+        self.limit = LengthLimit(length_ratio, length_margin, min_length_ratio, min_length_margin)
 
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
-        return MostProbable()
+        return GreedyStrategy()
 
 
-class OneHypothesis(Strategy, ABC):
+class SingleHypothesis(Strategy, ABC):
     """One hypothesis per sentence, done at its first end symbol. A variant proposes the next symbol."""
 
     width = 1
 
-    def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
+    def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
         best = next(iter(candidates))  # the only one, or the best of several spellings
         node = step.first + best.row
         if best.symbol == EOS:
             # Nothing is ranked by length: a score is log P of the whole.
-            sentence.finished, sentence.beam = [End(node, best.log_prob, best.total)], []
+            sentence.finished, sentence.beam = [FinishedHypothesis(node, best.log_prob, best.total)], []
         else:
-            sentence.beam = [Node(node, best.symbol, best.log_prob, best.total, best.surface)]
+            sentence.beam = [HypothesisNode(node, best.symbol, best.log_prob, best.total, best.surface)]
 
-    def done(self, sentence: Sentence, limit: int) -> bool:
+    def done(self, sentence: SentenceBeam, limit: int) -> bool:
         return bool(sentence.finished)
 
 
 @final
-class MostProbable(OneHypothesis):
+class GreedyStrategy(SingleHypothesis):
     """What is most probable."""
 
     @property
     def considered(self) -> int:
         return 1
 
-    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
+    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[SentenceBeam]) -> Proposals:
         best, columns = log_probs.max(2)  # (B, 1), since each sentence has one row
         return Proposals(columns, best)

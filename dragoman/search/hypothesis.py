@@ -43,7 +43,7 @@ class Hypothesis:
         return sum(self.log_probs)
 
 
-class Node(NamedTuple):
+class HypothesisNode(NamedTuple):
     """The last step of an open hypothesis: its parent node, its symbol, log P of the symbol and of the whole
     hypothesis, and the symbol's spelling if it is not in the vocabulary.
     """
@@ -55,12 +55,12 @@ class Node(NamedTuple):
     surface: str | None = None
 
 
-def nothing(symbol: int) -> Node:
+def start_node(symbol: int) -> HypothesisNode:
     """Return the node before the first step: the start symbol, with probability 1."""
-    return Node(ROOT, symbol, 0.0, 0.0)
+    return HypothesisNode(ROOT, symbol, 0.0, 0.0)
 
 
-class End(NamedTuple):
+class FinishedHypothesis(NamedTuple):
     """A finished hypothesis: the node that predicted the end symbol, log P of the end, and the score of the whole."""
 
     node: int
@@ -102,7 +102,7 @@ class _Coverage:
         self._first = 0  # the node of the first row
         self._coverages: list[float] | None = None
 
-    def add(self, rows: Sequence[Node], attention: tuple[Tensor, ...], first: int) -> None:
+    def add(self, rows: Sequence[HypothesisNode], attention: tuple[Tensor, ...], first: int) -> None:
         """Add a step whose first row is the node `first`."""
         if first:  # rows of the first step have no parents
             parents = torch.tensor([node.parent - self._first for node in rows], device=attention[0].device)
@@ -129,12 +129,12 @@ class Paths:
 
     def __init__(self, sources: tuple[SourceBatch, ...], covered: Sequence[int] = ()) -> None:
         self._lengths = [source.mask.sum(1).tolist() for source in sources]  # a sentinel has one position
-        self.nodes: list[Node] = []
+        self.nodes: list[HypothesisNode] = []
         self._attention: list[_Rows] = []
         self._figures: dict[str, _Rows] = {}
         self._coverage = _Coverage(sources, covered) if covered else None
 
-    def add(self, rows: Sequence[Node], prediction: Prediction[Any]) -> int:
+    def add(self, rows: Sequence[HypothesisNode], prediction: Prediction[Any]) -> int:
         """Add a step, from the input of its rows and the prediction made from it. Returns the number of its first
         node; the others follow in order.
         """
@@ -159,7 +159,7 @@ class Paths:
             node = self.nodes[node].parent
         return path[::-1]
 
-    def symbol_nodes(self, node: int) -> list[Node]:
+    def symbol_nodes(self, node: int) -> list[HypothesisNode]:
         """Return the nodes of the symbols of this hypothesis."""
         return [self.nodes[ancestor] for ancestor in self.path(node)[1:]]
 
@@ -167,7 +167,7 @@ class Paths:
         """Return the coverage of a node of the last step; 0 if no source is covered."""
         return self._coverage.of(node) if self._coverage else 0.0
 
-    def hypotheses(self, ends: list[list[End]]) -> list[list[Hypothesis]]:
+    def hypotheses(self, ends: list[list[FinishedHypothesis]]) -> list[list[Hypothesis]]:
         """Return the finished hypotheses of each sentence, read off from their ends."""
         # All steps come to the processor at once, for all hypotheses.
         columns = (rows.all().float().cpu().numpy() for rows in self._attention)
@@ -175,7 +175,7 @@ class Paths:
         attended = list(zip(columns, lengths, strict=True))
         figures = {name: rows.all()[:, 0].float().cpu().numpy() for name, rows in self._figures.items()}
 
-        def read(sentence: int, end: End) -> Hypothesis:
+        def read(sentence: int, end: FinishedHypothesis) -> Hypothesis:
             path, nodes = self.path(end.node), self.symbol_nodes(end.node)
             return Hypothesis(
                 tuple(symbol_node.symbol for symbol_node in nodes),

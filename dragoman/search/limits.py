@@ -21,7 +21,7 @@ FORCED = -1e30  # log P of a forced end that the model or a constraint ruled out
 IMAGE = 30  # the length of an image in symbols, however many regions it has
 
 
-class Limit(NamedTuple):
+class LengthLimit(NamedTuple):
     """At most `ratio` symbols per symbol of the longest source (an image counts as 30), plus `margin`; and at least
     `min_ratio`, plus `min_margin`, if that is not more.
     """
@@ -50,7 +50,7 @@ def _length(source: SourceBatch) -> Int[Tensor, "B"]:
     return source.mask.sum(1) if isinstance(source, TokenBatch) else source.mask.any(1) * IMAGE
 
 
-def forbid(log_probs: Float[Tensor, "R V"], ending: list[int]) -> None:
+def force_end(log_probs: Float[Tensor, "R V"], ending: list[int]) -> None:
     """Mask padding and the start symbol in every row, and all but the end symbol in the rows numbered in `ending`. In
     place.
     """
@@ -62,14 +62,14 @@ def forbid(log_probs: Float[Tensor, "R V"], ending: list[int]) -> None:
         log_probs[ending, EOS] = end
 
 
-def withhold(log_probs: Float[Tensor, "R C"], symbols: Int[Tensor, "C"], rows: list[int]) -> None:
+def forbid_end(log_probs: Float[Tensor, "R C"], symbols: Int[Tensor, "C"], rows: list[int]) -> None:
     """Mask the end symbol in these rows, in place, except where nothing else may follow."""
     remaining = log_probs[rows].masked_fill(symbols == EOS, float("-inf"))
     stuck = remaining.amax(1, keepdim=True) == float("-inf")
     log_probs[rows] = log_probs[rows].where(stuck, remaining)
 
 
-def number(log_prob: float) -> float:
+def check_number(log_prob: float) -> float:
     """Return `log_prob` itself; UserError if it is NaN. One NaN makes a whole softmax NaN, so checking the best
     suffices.
     """

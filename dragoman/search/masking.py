@@ -5,12 +5,12 @@ from torch import Tensor
 
 from dragoman.data.vocabulary import BOS, EOS, PAD
 from dragoman.model.shapes import Bool, Float, Int
-from dragoman.search.constraints import Constraint, State, among
+from dragoman.search.constraints import Constraint, State, find_following
 
 NEVER = -1e4  # log P of required symbols that the model rules out: small, but added to others it keeps their order
 
 
-def constrained(
+def mask_log_probs(
     log_probs: Float[Tensor, "R C"],
     symbols: Int[Tensor, "C"],
     constraint: Constraint,
@@ -31,7 +31,7 @@ def constrained(
         if left is not None:
             # As late as possible: one more symbol of another kind, and there would be too little room.
             free &= (missing == 0) | (missing + (0 if losing is None else losing) < left)
-        advancing = among(following, symbols)
+        advancing = find_following(following, symbols)
         # Where no required symbol is allowed, the row goes on with any other, to reach a place where one is.
         free |= ~(allowed & advancing).any(1)
         allowed = allowed & ((missing == 0).unsqueeze(1) | (symbols != EOS))
@@ -45,7 +45,7 @@ def constrained(
     return masked
 
 
-class Refusals:
+class RefusalMask:
     """Rules out, in place of log P (R, C) of these symbols, continuations that a constraint refuses. If it refuses all
     of `width` rows that compete, they go on as if it refused none. Rows that are `dead` have no probability, and do not
     compete.

@@ -10,8 +10,8 @@ from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import PAD
 from dragoman.model.predictor import Continuations, Prediction, Predictor
 from dragoman.model.shapes import Int
-from dragoman.model.state import select
-from dragoman.search.phrases import Phrases, SentencePhrases
+from dragoman.model.state import select_rows
+from dragoman.search.phrases import PhraseConstraint, SentencePhrases
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class PhraseBonus(Predictor[BonusState]):
     failure arcs, as in Zhao et al. 2019). So beginnings of phrases are worth nothing in the end.
     """
 
-    def __init__(self, model: Predictor[Any], phrases: Phrases, weight: float) -> None:
+    def __init__(self, model: Predictor[Any], phrases: PhraseConstraint, weight: float) -> None:
         self.start_id = model.start_id
         self._model = model
         self._phrases = phrases
@@ -56,7 +56,7 @@ class PhraseBonus(Predictor[BonusState]):
     def reorder(
         self, state: BonusState, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None
     ) -> BonusState:
-        phrases = select(state.phrases, rows)
+        phrases = select_rows(state.phrases, rows)
         return replace(state, model=self._model.reorder(state.model, rows, sentences), phrases=phrases)
 
     def expand(self, candidates: Continuations, step: Prediction[BonusState]) -> Continuations:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dragoman.data.vocabulary import PAD
 from dragoman.model.shapes import Bool, Int
-from dragoman.search.constraints import Constraint, Progress, State
+from dragoman.search.constraints import Constraint, ConstraintProgress, State
 
 Phrase: TypeAlias = tuple[int, ...]
 Wanted: TypeAlias = Sequence[Phrase]  # different spellings, of which one is needed
@@ -21,7 +21,7 @@ READINGS: Final = 8  # of the same symbols that are kept, those that lack least
 Fits: TypeAlias = Callable[[Phrase, int], bool]
 
 
-class Place(NamedTuple):
+class PhraseSpan(NamedTuple):
     """The number of a phrase, and its begin and end among the symbols of a translation."""
 
     number: int
@@ -29,7 +29,7 @@ class Place(NamedTuple):
     end: int
 
 
-class Reading(NamedTuple):
+class PhraseReading(NamedTuple):
     """A way to read the symbols of a translation: which phrases are `missing` (a bit for each number), and the `node`
     of the trie that the last symbols have come to, ROOT if no phrase has begun. `before` is the class of what stands
     before these: that of a symbol, or CLASSES for a phrase. `length` is the number of symbols of the phrases that are
@@ -42,10 +42,10 @@ class Reading(NamedTuple):
     length: int = 0
 
 
-Readings: TypeAlias = tuple[Reading, ...]  # of the same symbols, the one that lacks least first
+Readings: TypeAlias = tuple[PhraseReading, ...]  # of the same symbols, the one that lacks least first
 
 
-class Node:
+class TrieNode:
     """A node of a trie of phrases: the nodes that follow it, the numbers of the phrases that end here, and each phrase
     that goes on, as its number, how much shorter it is than the longest spelling of its number, and the phrase.
     `numbers` are those of all these phrases, a bit for each.
@@ -80,15 +80,15 @@ class SentencePhrases:
         self._longest = [max(map(len, spellings)) for spellings in wanted]
         # The first number that wants the same: which of several equal phrases is used makes no difference.
         self._alike = [[other == spellings for other in wanted].index(True) for spellings in wanted] if wanted else []
-        self.start: Readings = (Reading((1 << len(wanted)) - 1),)
+        self.start: Readings = (PhraseReading((1 << len(wanted)) - 1),)
         # By set of missing phrases, as far as they occur: there are 2^n of them.
         self._totals = {self.start[0].missing: sum(self._longest)}
         # The rows of a beam have the same readings again and again, at every step: all answers are kept.
-        self._lacking: dict[Reading, int] = {}
+        self._lacking: dict[PhraseReading, int] = {}
         self._lacking_after: dict[Readings, tuple[dict[int, int], int]] = {}
         self._after: dict[tuple[Readings, int], Readings] = {}
-        self._paths: dict[Phrase, dict[Reading, tuple[Place, ...]]] = {(): {self.start[0]: ()}}
-        self._nodes = [Node(0)]
+        self._paths: dict[Phrase, dict[PhraseReading, tuple[PhraseSpan, ...]]] = {(): {self.start[0]: ()}}
+        self._nodes = [TrieNode(0)]
         for number, phrase in ((number, phrase) for number, spellings in enumerate(wanted) for phrase in spellings):
             self._add(number, phrase)
         for node in self._nodes:
@@ -102,7 +102,7 @@ class SentencePhrases:
             node.longer.append((number, self._longest[number] - len(phrase), phrase))
             if symbol not in node.children:
                 node.children[symbol] = len(self._nodes)
-                self._nodes.append(Node(node.depth + 1))
+                self._nodes.append(TrieNode(node.depth + 1))
             node = self._nodes[node.children[symbol]]
             node.numbers |= 1 << number
         node.ends.append((number, phrase))
@@ -114,15 +114,15 @@ class SentencePhrases:
             self._after[readings, symbol] = self._best(continued)
         return self._after[readings, symbol]
 
-    def _followed(self, reading: Reading, symbol: int) -> Iterator[tuple[Reading, int | None]]:
+    def _followed(self, reading: PhraseReading, symbol: int) -> Iterator[tuple[PhraseReading, int | None]]:
         """Yield the readings of one more symbol, each with the number of the phrase that it completes."""
         # A phrase may always break off, and a symbol belong to none.
-        yield Reading(reading.missing, ROOT, self._class_of(symbol), reading.length), None
+        yield PhraseReading(reading.missing, ROOT, self._class_of(symbol), reading.length), None
         child = self._nodes[reading.node].children.get(symbol)
         if child is not None:
             yield from self._continued(reading, child)
 
-    def _continued(self, reading: Reading, child: int) -> Iterator[tuple[Reading, int | None]]:
+    def _continued(self, reading: PhraseReading, child: int) -> Iterator[tuple[PhraseReading, int | None]]:
         """Yield the readings in which a phrase begins or goes on, at this node, or ends there."""
         missing, _, before, length = reading
         node, alike = self._nodes[child], set[int]()
@@ -131,11 +131,11 @@ class SentencePhrases:
                 alike.add(self._alike[number])  # which of several same ones comes first makes no difference
                 rest = missing & ~(1 << number)
                 self._totals[rest] = self._totals[missing] - self._longest[number]
-                yield Reading(rest, ROOT, CLASSES, length + node.depth), number
+                yield PhraseReading(rest, ROOT, CLASSES, length + node.depth), number
         if self._saved(missing, node, before) is not None:
-            yield Reading(missing, child, before, length), None
+            yield PhraseReading(missing, child, before, length), None
 
-    def _saved(self, missing: int, node: Node, before: int) -> int | None:
+    def _saved(self, missing: int, node: TrieNode, before: int) -> int | None:
         """Return how many symbols fewer are missing since a phrase has come to this node; None if none that is missing
         has.
         """
@@ -144,19 +144,19 @@ class SentencePhrases:
                 return shorter + node.depth
         return None
 
-    def _best(self, readings: set[Reading]) -> Readings:
+    def _best(self, readings: set[PhraseReading]) -> Readings:
         """Return the readings that lack least, without those that another is as good as, whatever follows."""
         if len(readings) == 1:  # where no phrase has begun, as nearly always
             return tuple(readings)
         # The reading itself comes last in the key: the order of a set differs between processes.
         ranked = sorted(readings, key=lambda reading: (self._lacks(reading), reading.missing.bit_count(), reading))
-        best: list[Reading] = []
+        best: list[PhraseReading] = []
         for reading in ranked:
             if len(best) < READINGS and not any(_dominates(other, reading) for other in best):
                 best.append(reading)
         return tuple(best)
 
-    def _lacks(self, reading: Reading) -> int:
+    def _lacks(self, reading: PhraseReading) -> int:
         if reading not in self._lacking:
             saved = self._saved(reading.missing, self._nodes[reading.node], reading.before) if reading.node else 0
             self._lacking[reading] = self._totals[reading.missing] - (saved or 0)
@@ -187,7 +187,7 @@ class SentencePhrases:
             self._lacking_after[readings] = after, rest
         return self._lacking_after[readings]
 
-    def _advancing(self, readings: Readings) -> Iterator[tuple[int, Reading]]:
+    def _advancing(self, readings: Readings) -> Iterator[tuple[int, PhraseReading]]:
         """Yield the symbols with which a phrase that is missing begins or goes on, with the readings that have them."""
         for before in readings:
             for symbol, child in self._nodes[before.node].children.items():
@@ -199,7 +199,7 @@ class SentencePhrases:
         """Return how many symbols of phrases have been said, and of one that has begun."""
         return max(map(self._gained, readings))
 
-    def _gained(self, reading: Reading) -> int:
+    def _gained(self, reading: PhraseReading) -> int:
         return reading.length + self._nodes[reading.node].depth
 
     def gains(self, readings: Readings) -> tuple[int, dict[int, int]]:
@@ -213,7 +213,7 @@ class SentencePhrases:
             gains[symbol] = max(self._gained(reading) - gained, gains.get(symbol, broken))
         return broken, {symbol: gain for symbol, gain in gains.items() if gain != broken}
 
-    def places(self, symbols: Phrase) -> tuple[Place, ...]:
+    def places(self, symbols: Phrase) -> tuple[PhraseSpan, ...]:
         """Return the phrases said, in their order. A search asks for longer and longer ones."""
         if not self.wanted:
             return ()
@@ -228,24 +228,24 @@ class SentencePhrases:
         return paths[self._best(set(paths))[0]]
 
     def _longer_paths(
-        self, paths: dict[Reading, tuple[Place, ...]], symbol: int, end: int
-    ) -> dict[Reading, tuple[Place, ...]]:
+        self, paths: dict[PhraseReading, tuple[PhraseSpan, ...]], symbol: int, end: int
+    ) -> dict[PhraseReading, tuple[PhraseSpan, ...]]:
         """Return the readings of one more symbol, each with the places of what is complete."""
-        longer: dict[Reading, tuple[Place, ...]] = {}
+        longer: dict[PhraseReading, tuple[PhraseSpan, ...]] = {}
         for reading, places in paths.items():
             for continued, number in self._followed(reading, symbol):
                 begin = end - (continued.length - reading.length)
-                longer.setdefault(continued, places if number is None else (*places, Place(number, begin, end)))
+                longer.setdefault(continued, places if number is None else (*places, PhraseSpan(number, begin, end)))
         return {reading: longer[reading] for reading in self._best(set(longer))}
 
 
-def _dominates(one: Reading, other: Reading) -> bool:
+def _dominates(one: PhraseReading, other: PhraseReading) -> bool:
     """Return whether a reading is as good as another, whatever follows."""
     return one[1:3] == other[1:3] and not one.missing & ~other.missing and one.length >= other.length
 
 
 @final
-class Phrases(Constraint):
+class PhraseConstraint(Constraint):
     """Translations contain the phrases of their sentence. The readings of each row are kept here, and its state is
     their number.
     """
@@ -301,10 +301,10 @@ class Phrases(Constraint):
         after, rest = self._missing_after[number]
         return after.get(symbol, rest)
 
-    def progress(self, state: State) -> Progress:
+    def progress(self, state: State) -> ConstraintProgress:
         rows = [self._progress_of(number) for number in state.tolist()]
         missing, following, losing = zip(*rows, strict=True)
-        return Progress(self._tensor(missing), self._padded(following, PAD), self._tensor(losing))
+        return ConstraintProgress(self._tensor(missing), self._padded(following, PAD), self._tensor(losing))
 
     def _progress_of(self, number: int) -> tuple[int, list[int], int]:
         if number not in self._progress:

@@ -15,9 +15,9 @@ from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import EOS
 from dragoman.model.predictor import Candidate
 from dragoman.model.shapes import Bool, Float, Int
-from dragoman.search.decoding import Proposals, Sentence, Step, Strategy
-from dragoman.search.hypothesis import End, Node
-from dragoman.search.limits import Limit, Margin, Ratio
+from dragoman.search.decoding import Proposals, SearchStep, SentenceBeam, Strategy
+from dragoman.search.hypothesis import FinishedHypothesis, HypothesisNode
+from dragoman.search.limits import LengthLimit, Margin, Ratio
 from dragoman.search.search import Search
 
 MOST = 1000  # samples of a sentence
@@ -61,18 +61,18 @@ class Sample(Search):
         min_length_ratio: Ratio = 0.0,
         min_length_margin: Margin = 0,
     ) -> None:
-        self.distribution = Distribution(temperature, top_k, epsilon, top_p, typical)
+        self.distribution = SamplingDistribution(temperature, top_k, epsilon, top_p, typical)
         self.seed = seed
-        self.limit = Limit(length_ratio, length_margin, min_length_ratio, min_length_margin)
+        self.limit = LengthLimit(length_ratio, length_margin, min_length_ratio, min_length_margin)
 
     def rows(self, n_best: int) -> int:
         return n_best
 
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
-        return Drawn(n_best, self.distribution)
+        return SamplingStrategy(n_best, self.distribution)
 
 
-class Distribution(NamedTuple):
+class SamplingDistribution(NamedTuple):
     """What symbols are drawn from, given log P of the model; the options are those of `Sample`."""
 
     temperature: float = 1.0
@@ -95,31 +95,31 @@ class Distribution(NamedTuple):
 
     def _truncations(self) -> "Iterable[partial[Bool[Tensor, 'B W C']]]":
         if self.top_k is not None:
-            yield partial(most_probable, self.top_k)
+            yield partial(top_k_mask, self.top_k)
         if self.epsilon > 0:
-            yield partial(at_least, self.epsilon)
+            yield partial(epsilon_mask, self.epsilon)
         if self.top_p < 1:
-            yield partial(nucleus, self.top_p)
+            yield partial(nucleus_mask, self.top_p)
         if self.typical < 1:
-            yield partial(locally_typical, self.typical)
+            yield partial(typical_mask, self.typical)
 
 
-def most_probable(count: int, log_probs: Float[Tensor, "*rows C"]) -> Bool[Tensor, "*rows C"]:
+def top_k_mask(count: int, log_probs: Float[Tensor, "*rows C"]) -> Bool[Tensor, "*rows C"]:
     """Return the `count` most probable symbols, and others as probable as the last of these."""
     return log_probs >= log_probs.topk(min(count, log_probs.size(-1)), -1).values[..., -1:]
 
 
-def at_least(epsilon: float, log_probs: Float[Tensor, "*rows C"]) -> Bool[Tensor, "*rows C"]:
+def epsilon_mask(epsilon: float, log_probs: Float[Tensor, "*rows C"]) -> Bool[Tensor, "*rows C"]:
     """Return the symbols with a probability of at least `epsilon`; the most probable ones if there are none."""
     return log_probs >= log_probs.amax(-1, keepdim=True).clamp(max=log(epsilon))
 
 
-def nucleus(share: float, log_probs: Float[Tensor, "*rows C"]) -> Bool[Tensor, "*rows C"]:
+def nucleus_mask(share: float, log_probs: Float[Tensor, "*rows C"]) -> Bool[Tensor, "*rows C"]:
     """Return the fewest of the most probable symbols whose probabilities sum to `share`."""
     return _summing_to(share, log_probs, log_probs.argsort(dim=-1, descending=True, stable=True))
 
 
-def locally_typical(share: float, log_probs: Float[Tensor, "*rows C"]) -> Bool[Tensor, "*rows C"]:
+def typical_mask(share: float, log_probs: Float[Tensor, "*rows C"]) -> Bool[Tensor, "*rows C"]:
     """Return the fewest symbols that sum to `share`, those first whose -log p is nearest to the entropy."""
     # entr(0) is 0, where p log p would be NaN: others may be masked already.
     entropy = torch.special.entr(log_probs.exp()).sum(-1, keepdim=True)
@@ -137,17 +137,17 @@ def _summing_to(
 
 @final
 @dataclass(frozen=True)
-class Drawn(Strategy):
+class SamplingStrategy(Strategy):
     """Several hypotheses of a sentence that know nothing of each other, each continued by one symbol that is drawn."""
 
     count: int
-    distribution: Distribution
+    distribution: SamplingDistribution
     width = 1
 
-    def begin(self, start: Node) -> list[Node]:
+    def begin(self, start: HypothesisNode) -> list[HypothesisNode]:
         return [start] * self.count
 
-    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[Sentence]) -> Proposals:
+    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[SentenceBeam]) -> Proposals:
         """Return one symbol for each row, by the inverse of the cumulated probabilities: symbols with probability 0, of
         which other sentences of the batch may add some, do not change what is drawn.
         """
@@ -160,7 +160,7 @@ class Drawn(Strategy):
         rows = torch.arange(columns.size(1), device=columns.device).expand_as(columns)
         return Proposals(columns, log_probs.gather(2, columns.unsqueeze(2)).squeeze(2), rows)
 
-    def keep(self, sentence: Sentence, candidates: Iterable[Candidate], step: Step) -> None:
+    def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
         drawn: dict[int, Candidate] = {}
         for candidate in candidates:
             if candidate.total > float("-inf"):
@@ -169,18 +169,18 @@ class Drawn(Strategy):
         for row, candidate in sorted(drawn.items()):
             node = step.first + row
             if candidate.symbol == EOS:
-                sentence.finished.append(End(node, candidate.log_prob, candidate.total))
+                sentence.finished.append(FinishedHypothesis(node, candidate.log_prob, candidate.total))
             else:
                 sentence.beam.append(
-                    Node(node, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface)
+                    HypothesisNode(node, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface)
                 )
         sentence.finished.sort(key=lambda end: -end.score)
 
-    def done(self, sentence: Sentence, limit: int) -> bool:
+    def done(self, sentence: SentenceBeam, limit: int) -> bool:
         return not sentence.beam
 
 
-def _uniform(sentence: Sentence, rows: int) -> Float[Tensor, "W"]:
+def _uniform(sentence: SentenceBeam, rows: int) -> Float[Tensor, "W"]:
     """Return a random number for each hypothesis that is open; 0 for the rows behind them, which other
     sentences need.
     """

@@ -13,7 +13,7 @@ from dragoman.model.predictor import Predictor
 from dragoman.search.constraints import Constraint
 from dragoman.search.decoding import Deadline, Decoding, Strategy, Trace
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.limits import Limit
+from dragoman.search.limits import LengthLimit
 
 
 class Search(ABC):
@@ -22,7 +22,7 @@ class Search(ABC):
     Up to `spare` more may follow: the next best of those finished by then.
     """
 
-    limit: Limit  # how long hypotheses are at most, and at least
+    limit: LengthLimit  # how long hypotheses are at most, and at least
     draws: ClassVar[bool] = False  # whether it needs random numbers
     seed: int = 0  # tells its random numbers from those of the same search with another seed
     width: int  # the largest `n_best`

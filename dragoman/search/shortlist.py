@@ -14,14 +14,14 @@ from dragoman.data.vocabulary import EOS, PAD, SPECIALS
 from dragoman.errors import UserError
 from dragoman.model.predictor import Continuations, Prediction, Predictor
 from dragoman.model.shapes import Bool, Int
-from dragoman.model.state import select
+from dragoman.model.state import select_rows
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.search.ensemble import Ensemble
 
 FILE = "shortlist.safetensors"  # in the run folder
 
 
-class Candidates(NamedTuple):
+class BatchShortlist(NamedTuple):
     """The candidates (C,) of all sentences of a batch, special symbols first. `disallowed_mask` (B, C) marks those that
     belong to other sentences alone; None for a batch of one sentence.
     """
@@ -72,7 +72,7 @@ class Shortlist:
             allowed.scatter_(1, always.where(in_vocabulary, PAD), True)
         return allowed
 
-    def coverage(self, batches: Iterable[Batch]) -> "Coverage":
+    def coverage(self, batches: Iterable[Batch]) -> "ShortlistCoverage":
         """Return how much of these references the candidates cover."""
         sentences = symbols = covered = candidates = 0
         for batch in batches:
@@ -80,16 +80,16 @@ class Shortlist:
             real = target.mask & (target.ids != EOS)
             sentences, candidates = sentences + len(allowed), candidates + int(allowed.sum())
             symbols, covered = symbols + int(real.sum()), covered + int(allowed.gather(1, target.ids)[real].sum())
-        return Coverage(sentences, symbols, covered, candidates)
+        return ShortlistCoverage(sentences, symbols, covered, candidates)
 
 
-def among(allowed: Bool[Tensor, "B V"]) -> Candidates:
+def collect_candidates(allowed: Bool[Tensor, "B V"]) -> BatchShortlist:
     """Return the candidates of a batch, given the symbols that each sentence allows."""
     symbols = allowed.any(0).nonzero().flatten()  # ascending, as `Prediction.ids`
-    return Candidates(symbols, ~allowed[:, symbols] if len(allowed) > 1 else None)
+    return BatchShortlist(symbols, ~allowed[:, symbols] if len(allowed) > 1 else None)
 
 
-class Coverage(NamedTuple):
+class ShortlistCoverage(NamedTuple):
     """Numbers of sentences and of symbols in the references, of those symbols that are candidates of their sentence,
     and of candidates, summed over sentences.
     """
@@ -123,7 +123,7 @@ class ShortlistState:
 
     model: Predictor[Any]
     state: Any
-    candidates: Candidates
+    candidates: BatchShortlist
     allowed: Bool[Tensor, "B V"]
 
 
@@ -142,7 +142,7 @@ class ShortlistPredictor(Predictor[ShortlistState]):
         self._allowed = allowed
 
     def begin(self, sources: tuple[SourceBatch, ...]) -> ShortlistState:
-        candidates = among(self._allowed)
+        candidates = collect_candidates(self._allowed)
         model = self._model.restrict_to(candidates.symbols)
         return ShortlistState(model, model.begin(sources), candidates, self._allowed)
 
@@ -168,15 +168,15 @@ class ShortlistPredictor(Predictor[ShortlistState]):
         model = state.model.reorder(state.state, rows, sentences)
         if sentences is None:
             return replace(state, state=model)
-        candidates = state.candidates._replace(disallowed_mask=select(state.candidates.disallowed_mask, sentences))
+        candidates = state.candidates._replace(disallowed_mask=select_rows(state.candidates.disallowed_mask, sentences))
         return ShortlistState(state.model, model, candidates, state.allowed[sentences])
 
     def expand(self, candidates: Continuations, step: Prediction[ShortlistState]) -> Continuations:
         return step.state.model.expand(candidates, step.followed_by(step.state.state))
 
 
-def shortlisted(model: Predictor[Any], allowed: Bool[Tensor, "B V"]) -> Predictor[Any]:
+def restrict_model(model: Predictor[Any], allowed: Bool[Tensor, "B V"]) -> Predictor[Any]:
     """Return the model restricted to the symbols that each sentence allows; for an ensemble, each of its models."""
     if isinstance(model, Ensemble):
-        return model.mapped(lambda member: shortlisted(member, allowed))
+        return model.mapped(lambda member: restrict_model(member, allowed))
     return ShortlistPredictor(model, allowed)

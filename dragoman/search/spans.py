@@ -12,15 +12,15 @@ from dragoman.data.vocabulary import EOS, PAD
 from dragoman.model.predictor import Candidate, Continuations, Prediction, Predictor
 from dragoman.model.shapes import Bool, Int
 from dragoman.model.state import Tree
-from dragoman.search.constraints import Constraint, Progress, State
+from dragoman.search.constraints import Constraint, ConstraintProgress, State
 
-Accepts: TypeAlias = Callable[[int, Sequence[int]], bool]
+AcceptsPrefix: TypeAlias = Callable[[int, Sequence[int]], bool]
 
 KEPT: Final = 10_000  # beginnings of which it is remembered whether they are accepted
 
 
 @final
-class EachMark(Constraint):
+class RequiredMarks(Constraint):
     """Translations have each of the `marks` (M,), in ascending order, as often as `wanted` (B, M) says, wherever the
     model wants them. With a symbol for a `space`, there is room for one before each mark at the length limit, too.
     """
@@ -44,25 +44,25 @@ class EachMark(Constraint):
         matches = (symbols.unsqueeze(1) == self._marks).long()
         return (state[0] - matches).clamp(min=0), symbols
 
-    def progress(self, state: State) -> Progress:
+    def progress(self, state: State) -> ConstraintProgress:
         wanted, last = state
         missing, following = wanted.sum(1), self._marks.where(wanted > 0, PAD)
         if self._space == PAD:
-            return Progress(missing, following)
+            return ConstraintProgress(missing, following)
         apart = (last != self._space) & (missing > 0)
         spaces = torch.full_like(last, PAD).masked_fill(apart, self._space)
         done = ((missing > 0) & ~apart).long()
         # A space and a mark each, except where the space before the next mark is there already.
-        return Progress(2 * missing - done, torch.cat([following, spaces.unsqueeze(1)], 1), done)
+        return ConstraintProgress(2 * missing - done, torch.cat([following, spaces.unsqueeze(1)], 1), done)
 
 
 @final
-class Accepted(Constraint):
+class PrefixFilter(Constraint):
     """Translations of which `accepts` allows every beginning, given the number of the sentence and the symbols of the
     beginning. The end of a translation is not judged, nor is what follows a beginning that was refused.
     """
 
-    def __init__(self, sentences: int, accepts: Accepts, device: torch.device) -> None:
+    def __init__(self, sentences: int, accepts: AcceptsPrefix, device: torch.device) -> None:
         self._sentences = torch.arange(sentences, device=device)
         self._accepts = lru_cache(KEPT)(lambda sentence, *symbols: accepts(sentence, symbols))
 

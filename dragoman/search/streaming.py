@@ -9,7 +9,7 @@ from typing import NamedTuple, final
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import SourceBatch, TokenBatch, pad
+from dragoman.data.batch import SourceBatch, TokenBatch, pad_tokens
 from dragoman.data.vocabulary import EOS
 from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.predictor import Prediction, Predictor
@@ -17,9 +17,9 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Int
 from dragoman.search.constraints import Constraint
 from dragoman.search.decoding import Decoding
-from dragoman.search.greedy import MostProbable
+from dragoman.search.greedy import GreedyStrategy
 from dragoman.search.hypothesis import Paths
-from dragoman.search.limits import Limit
+from dragoman.search.limits import LengthLimit
 
 UNKNOWN = sys.maxsize  # the limit while the source may still go on
 
@@ -49,7 +49,7 @@ class StreamingPredictor(Predictor[StreamState]):
     since its number of positions grows with each step; `attention` is that of the last one.
     """
 
-    def __init__(self, model: Seq2Seq, parts: Iterable[list[int]], limit: Limit, device: torch.device) -> None:
+    def __init__(self, model: Seq2Seq, parts: Iterable[list[int]], limit: LengthLimit, device: torch.device) -> None:
         self.start_id = model.start_id
         self.model = model
         self.limit = limit
@@ -111,7 +111,7 @@ class StreamingPredictor(Predictor[StreamState]):
         return replace(step, attention=())
 
     def sequence(self, ids: list[int]) -> TokenBatch:
-        return pad([ids]).to(self.device)
+        return pad_tokens([ids]).to(self.device)
 
     def steps(self, ids: list[int]) -> int:
         """Return the step at which the end of a translation of these symbols is forced."""
@@ -119,12 +119,14 @@ class StreamingPredictor(Predictor[StreamState]):
 
 
 @final
-class WaitK(StreamingPredictor):
+class WaitKPolicy(StreamingPredictor):
     """`P(y_t | y_<t, x_(<= t+k-1))`: k source symbols are read first, then one more before each further target symbol
     (Ma et al. 2019, wait-k; test-time wait-k if the model was not trained with it).
     """
 
-    def __init__(self, model: Seq2Seq, parts: Iterable[list[int]], limit: Limit, device: torch.device, k: int) -> None:
+    def __init__(
+        self, model: Seq2Seq, parts: Iterable[list[int]], limit: LengthLimit, device: torch.device, k: int
+    ) -> None:
         super().__init__(model, parts, limit, device)
         self.k = k
         self._visible: list[int] = []
@@ -143,7 +145,7 @@ class WaitK(StreamingPredictor):
 
 
 @final
-class Adaptive(StreamingPredictor):
+class AdaptivePolicy(StreamingPredictor):
     """The model decides when to read (the term `shift`). An end symbol is appended to what has been read; as long as
     attention is highest there, another part is read. The same happens when the translation reaches the length limit of
     what has been read.
@@ -174,7 +176,7 @@ def stream(model: StreamingPredictor, constraint: Constraint | None = None) -> I
     if not model.ids:
         return
     longest, shortest = (lambda: [model.longest]), (lambda: [model.shortest])
-    decoding = Decoding(model, MostProbable(), longest, model.device, shortest=shortest, constraint=constraint)
+    decoding = Decoding(model, GreedyStrategy(), longest, model.device, shortest=shortest, constraint=constraint)
     (sentence,) = decoding.sentences
     for _ in decoding.steps((), Paths(())):
         if not sentence.finished:

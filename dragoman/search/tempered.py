@@ -15,7 +15,7 @@ LEAST = -1000.0  # nats; exp of less is 0 anyway
 
 
 @final
-class Tempered(Predictor[Any]):
+class TemperaturePredictor(Predictor[Any]):
     """A model that predicts what it always does, and reports of each step `log sum_y P(y)^(1/T)`: all that is needed to
     know the probability of its symbol at temperature T, `P(y)^(1/T) / sum_y' P(y')^(1/T)`, softmax(logits / T).
     """
@@ -45,9 +45,9 @@ def normalizer(log_probs: Float[torch.Tensor, "R C"], sharpness: float) -> Float
     return torch.logsumexp(exact * sharpness, 1)
 
 
-def tempered(log_probs: Iterable[float], normalizers: Iterable[float], temperature: float) -> list[float]:
-    """Return log P of symbols at this temperature, in nats, at least LEAST, from their log P and what `Tempered`
-    reports.
+def scale_log_probs(log_probs: Iterable[float], normalizers: Iterable[float], temperature: float) -> list[float]:
+    """Return log P of symbols at this temperature, in nats, at least LEAST, from their log P and what
+    `TemperaturePredictor` reports.
     """
     pairs = zip(log_probs, normalizers, strict=True)
     return [max(LEAST, min(0.0, log_prob / temperature - log_z)) for log_prob, log_z in pairs]

@@ -5,8 +5,8 @@ from enum import StrEnum
 from typing import NamedTuple, final
 
 from dragoman.data.vocabulary import EOS
-from dragoman.search.decoding import Sentence
-from dragoman.search.hypothesis import ROOT, Node, Paths
+from dragoman.search.decoding import SentenceBeam
+from dragoman.search.hypothesis import ROOT, HypothesisNode, Paths
 
 
 class Fate(StrEnum):
@@ -46,7 +46,7 @@ class SearchTree:
     def __init__(self) -> None:
         self.trees: list[list[Branch]] = []
 
-    def __call__(self, paths: Paths, sentences: Sequence[Sentence]) -> None:
+    def __call__(self, paths: Paths, sentences: Sequence[SentenceBeam]) -> None:
         """Look at a search that is done."""
         roots = sum(node.parent == ROOT for node in paths.nodes)  # several of each sentence in a diverse beam
         trees = [_Growing() for _ in sentences]
@@ -62,7 +62,7 @@ class SearchTree:
             for end in sentence.finished:
                 # An end is no node of the search: its score may be normalized, its log P is computed here.
                 total = paths.nodes[end.node].total + end.log_prob
-                grown.add(Node(end.node, EOS, end.log_prob, total), Fate.FINISHED, score=end.score)
+                grown.add(HypothesisNode(end.node, EOS, end.log_prob, total), Fate.FINISHED, score=end.score)
             for node in sentence.beam:
                 if node.total > float("-inf"):
                     grown.add(node, Fate.OPEN)
@@ -76,7 +76,7 @@ class _Growing:
         self.branches: list[Branch] = []
         self.places: dict[int, int | None] = {}
 
-    def add(self, node: Node, fate: Fate, number: int | None = None, score: float | None = None) -> None:
+    def add(self, node: HypothesisNode, fate: Fate, number: int | None = None, score: float | None = None) -> None:
         parent, length = self.places[node.parent], 1
         if parent is not None:
             length += self.branches[parent].length

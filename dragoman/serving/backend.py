@@ -10,14 +10,14 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from starlette.requests import Request
 
 from dragoman.documents.passages import Passage
-from dragoman.documents.translated import Sentence, Translated
+from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
 from dragoman.serving import bodies
 from dragoman.serving.batching import BusyError
 from dragoman.serving.bodies import AnyBody, Body
 from dragoman.serving.document_process import CostlyError
 from dragoman.serving.http_error import HTTPError
-from dragoman.serving.limits import AccessControl, Limits
+from dragoman.serving.limits import AccessControl, RequestLimits
 from dragoman.serving.models import Read
 from dragoman.serving.prometheus import Metrics
 from dragoman.serving.request_options import RequestOptions
@@ -30,7 +30,7 @@ log = logging.getLogger("dragoman.serving")
 LOOK = 0.2  # seconds between two looks whether a client is still there
 
 
-class Admitted(NamedTuple, Generic[AnyBody]):
+class AdmittedRequest(NamedTuple, Generic[AnyBody]):
     """The parameters of a request whose client may ask, the name of the client's key, if any, and until when the
     request has to be answered (`time.monotonic`).
     """
@@ -44,7 +44,7 @@ class Backend(NamedTuple):
     """What endpoints work with."""
 
     service: Service
-    limits: Limits
+    limits: RequestLimits
     access: AccessControl
     metrics: Metrics
 
@@ -59,7 +59,7 @@ class Backend(NamedTuple):
                 log.error("keys are not taken in: %s", error)
         await self.service.registry.renew()
 
-    async def admitted(self, request: Request, body: type[AnyBody]) -> Admitted[AnyBody]:
+    async def admitted(self, request: Request, body: type[AnyBody]) -> AdmittedRequest[AnyBody]:
         """Read the parameters of a request whose client may ask; its time begins when it has been read. The key is the
         parameter `api_key`, or stands in the header `Authorization: Bearer KEY`, where one that is known lets the
         client in before the body is read.
@@ -73,7 +73,7 @@ class Backend(NamedTuple):
         until = time.monotonic() + self.limits.seconds
         if not early:
             client = await self.access.enter(address, bodies.validated(Body, values).api_key or key)
-        return Admitted(bodies.validated(body, values), client, until)
+        return AdmittedRequest(bodies.validated(body, values), client, until)
 
     def check_size(self, texts: Sequence[str], beside: int = 0) -> None:
         """HTTPError for more texts or characters than are taken, with so many characters that a request has beside its
@@ -96,12 +96,12 @@ class Backend(NamedTuple):
 
     async def passages(
         self, request: Request, passages: Sequence[Passage], source: Read, target: str, options: RequestOptions
-    ) -> list[Translated]:
+    ) -> list[TranslatedText]:
         """Translate texts that are split into sentences, as long as the client is there. HTTPError if that cannot be,
         or takes too long. From a language to itself there is nothing to do, unless a model does it.
         """
         if source == target and not self.service.routes.find(source, target):
-            return [Translated(passage, tuple(map(Sentence, passage.sentences))) for passage in passages]
+            return [TranslatedText(passage, tuple(map(TranslatedSentence, passage.sentences))) for passage in passages]
         translations = await self.answer(request, self.service.translate_passages(passages, source, target, options))
         self.metrics.translated(
             named(source), target, sum(len(sentence) for passage in passages for sentence in passage.sentences)

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from dragoman.search.decoding import Deadline
 from dragoman.serving.batch_time import BatchTime
-from dragoman.serving.request_options import Item, RequestOptions, Work
+from dragoman.serving.request_options import RequestOptions, TranslationItem, Work
 
 Found = TypeVar("Found")
 
@@ -49,12 +49,12 @@ class _Capacity:
         return not self.size or self.size + size <= self.most
 
 
-class _Taken(NamedTuple):
+class _QueuedText(NamedTuple):
     """A text of a request that is to be translated."""
 
     request: "_Request[Any]"
     place: int
-    item: Item
+    item: TranslationItem
     size: int
 
 
@@ -62,11 +62,11 @@ class _Request(Generic[Found]):
     """Texts of one request, of which some may have been taken to be translated. Those that are left take up room."""
 
     def __init__(
-        self, items: Sequence[Item], sizes: Sequence[int], options: RequestOptions, capacity: _Capacity
+        self, items: Sequence[TranslationItem], sizes: Sequence[int], options: RequestOptions, capacity: _Capacity
     ) -> None:
         self.options = options
         self.left = deque(
-            _Taken(self, place, item, size) for place, (item, size) in enumerate(zip(items, sizes, strict=True))
+            _QueuedText(self, place, item, size) for place, (item, size) in enumerate(zip(items, sizes, strict=True))
         )
         self._capacity = capacity
         capacity.size += sum(sizes)
@@ -79,7 +79,7 @@ class _Request(Generic[Found]):
         """The size of the next text."""
         return self.left[0].size
 
-    def take(self) -> _Taken:
+    def take(self) -> _QueuedText:
         """The next text."""
         taken = self.left.popleft()
         self._capacity.size -= taken.size
@@ -114,10 +114,10 @@ class Batcher(Generic[Found]):
 
     def __init__(
         self,
-        search: Callable[[Sequence[Item], RequestOptions, Deadline], Sequence[Found]],
+        search: Callable[[Sequence[TranslationItem], RequestOptions, Deadline], Sequence[Found]],
         *,
         waiting: int = WAITING,
-        measure: Callable[[Item], int] = attrgetter("characters"),
+        measure: Callable[[TranslationItem], int] = attrgetter("characters"),
     ) -> None:
         self._search = search
         self._measure = measure
@@ -129,8 +129,8 @@ class Batcher(Generic[Found]):
         self._arrivals = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="translator")
         self._work: asyncio.Task[None] | None = None
-        self._taken: list[_Taken] = []  # the last batch, which is searched in parts if it fails
-        self._running: tuple[list[_Taken], Deadline] = ([], Deadline())
+        self._taken: list[_QueuedText] = []  # the last batch, which is searched in parts if it fails
+        self._running: tuple[list[_QueuedText], Deadline] = ([], Deadline())
         self._heavy = False  # whether the first text of the last batch took longer than others should wait
         self._stopped = False
         self.sizes = Counter[int]()  # how many batches had so many texts
@@ -145,7 +145,7 @@ class Batcher(Generic[Found]):
         """How many symbols wait."""
         return sum(capacity.size for capacity in self._capacities.values())
 
-    async def translate(self, items: Sequence[Item], options: RequestOptions, seconds: float) -> list[Found]:
+    async def translate(self, items: Sequence[TranslationItem], options: RequestOptions, seconds: float) -> list[Found]:
         """Translate texts. BusyError if too many wait, or if it takes longer than so many seconds (of which there may
         be none left); UserError if they cannot be translated so. If this is cancelled, they are taken out of the queue,
         and out of the search if nothing else is in their batch.
@@ -189,7 +189,7 @@ class Batcher(Generic[Found]):
                 await self._work
         self._thread.shutdown()
 
-    async def _sizes(self, items: Sequence[Item], options: RequestOptions) -> list[int]:
+    async def _sizes(self, items: Sequence[TranslationItem], options: RequestOptions) -> list[int]:
         """The symbols of texts, with what each costs beside its own. Many are measured in another thread."""
 
         def measured() -> list[int]:
@@ -241,7 +241,7 @@ class Batcher(Generic[Found]):
                     self._arrived.clear()
                     await self._arrived.wait()
 
-    def _take(self) -> list[_Taken]:
+    def _take(self) -> list[_QueuedText]:
         """Take the texts of the next batch: one of each request in turns, the longest without a turn first."""
         self._queue = deque(request for request in self._queue if request.left)  # one that has failed has none
         if not self._queue:
@@ -282,7 +282,7 @@ class Batcher(Generic[Found]):
                     return request
         return self._queue[0]
 
-    async def _translated(self, taken: list[_Taken]) -> None:
+    async def _translated(self, taken: list[_QueuedText]) -> None:
         deadline, began = Deadline(), time.monotonic()
         self._running = taken, deadline
         self.sizes[len(taken)] += 1

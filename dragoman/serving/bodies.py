@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from pydantic.json_schema import SkipJsonSchema
 from starlette.requests import ClientDisconnect, Request
 
-from dragoman.documents.document_segment import whole
+from dragoman.documents.document_segment import join_surrogates
 from dragoman.serving.http_error import HTTPError
 from dragoman.text.glossary import Glossary, Term
 
@@ -24,7 +24,7 @@ MOST_TERMS: Final = 1_000  # in the glossary of a request
 
 
 def _without_surrogates(value: Any) -> Any:
-    return whole(value) if isinstance(value, str) else value
+    return join_surrogates(value) if isinstance(value, str) else value
 
 
 def _number(value: Any) -> Any:

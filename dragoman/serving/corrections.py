@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
-from dragoman.documents.passages import split
+from dragoman.documents.passages import split_text
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
 from dragoman.serving.similar import NORMALIZE, SimilarSources
@@ -95,7 +95,7 @@ class TranslationRecord(NamedTuple):
     model: str
 
 
-class Entry(NamedTuple):
+class CorrectionEntry(NamedTuple):
     """What there is for a sentence: a correction with its author, or a translation with the name of its model."""
 
     pair: tuple[str, str]
@@ -209,7 +209,7 @@ class Corrections:
             texts = {(sentence,) for number, sentence, *_ in rows if number in gone}
             if source and author is None:
                 languages = database.execute("select distinct source_language from translations").fetchall()
-                parts = (split(source, language).sentences for (language,) in languages)
+                parts = (split_text(source, language).sentences for (language,) in languages)
                 texts |= {(text,) for part in ([source], source.splitlines(), *parts) for text in part}
             translations = database.executemany("delete from translations where source = ?", sorted(texts)).rowcount
         with self._lock, _writing():
@@ -238,13 +238,13 @@ class Corrections:
                     self._database.execute("rollback")
                 raise
 
-    def entries(self, *, translations: bool = False) -> list[Entry]:
+    def entries(self, *, translations: bool = False) -> list[CorrectionEntry]:
         """The last correction of each sentence, and after them the last translation of every other one, if these are
         asked for, in the order of time.
         """
         with self._lock:
             rows = [row for item in (KEPT, OTHERS)[: 1 + translations] for row in self._database.execute(item)]
-        return [Entry((row[0], row[1]), Correction(*row[2:6]), *row[6:]) for row in rows]
+        return [CorrectionEntry((row[0], row[1]), Correction(*row[2:6]), *row[6:]) for row in rows]
 
     def same(self, pair: tuple[str, str], source: str) -> tuple[int, str] | None:
         """The number and text of the last correction of this sentence; characters may be composed or not."""

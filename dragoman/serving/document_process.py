@@ -11,11 +11,20 @@ from multiprocessing.process import BaseProcess
 from threading import Event, Lock
 
 from dragoman.documents.document import File
-from dragoman.documents.translated import Sentence, Translated
+from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
 from dragoman.serving import document_worker
 from dragoman.serving.batching import BusyError
-from dragoman.serving.document_worker import Answer, Content, Failure, HtmlTexts, Job, Reading, ReadJob, WriteJob
+from dragoman.serving.document_worker import (
+    Answer,
+    Content,
+    DocumentReading,
+    Failure,
+    HtmlTexts,
+    Job,
+    ReadJob,
+    WriteJob,
+)
 from dragoman.translation.translation import Translation
 
 log = logging.getLogger("dragoman.serving")
@@ -43,22 +52,22 @@ class DocumentProcess:
         self._connection: Connection | None = None
         self._stopped = False
 
-    async def read(self, content: Content, language: str, *, sentences: bool, until: float) -> Reading:
+    async def read(self, content: Content, language: str, *, sentences: bool, until: float) -> DocumentReading:
         """Read a document. UserError if it cannot be read, CostlyError if that takes too much, and BusyError if it is
         not done until then (`time.monotonic`).
         """
         reading = await self._answer(ReadJob(content, language, sentences), until)
-        assert isinstance(reading, Reading)
+        assert isinstance(reading, DocumentReading)
         return reading
 
-    async def write(self, file: File, translated: Sequence[Translated], *, tagged: bool, until: float) -> bytes:
+    async def write(self, file: File, translated: Sequence[TranslatedText], *, tagged: bool, until: float) -> bytes:
         """The file with translations of its lines, which may have tags or not. Raises what `read` does."""
         written = await self._answer(await asyncio.to_thread(_write_job, file, translated, tagged), until)
         assert isinstance(written, bytes)
         return written
 
     async def write_pages(
-        self, pages: HtmlTexts, translated: Sequence[Translated], *, tagged: bool, until: float
+        self, pages: HtmlTexts, translated: Sequence[TranslatedText], *, tagged: bool, until: float
     ) -> list[str]:
         """Texts in HTML with translations of their lines. Raises what `read` does."""
         written = await self._answer(await asyncio.to_thread(_write_job, pages, translated, tagged), until)
@@ -70,7 +79,7 @@ class DocumentProcess:
         self._stopped = True
         self._end()
 
-    async def _answer(self, job: Job, until: float) -> Reading | bytes | list[str]:
+    async def _answer(self, job: Job, until: float) -> DocumentReading | bytes | list[str]:
         try:
             async with asyncio.timeout(until - time.monotonic()):
                 await self._turn.acquire()
@@ -96,7 +105,7 @@ class DocumentProcess:
             raise RuntimeError("a document could not be read or written")
         raise CostlyError(answer.line) if answer.costly else UserError(answer.line)
 
-    def _exchange(self, job: Job, until: float, left: Event) -> Reading | bytes | list[str] | Failure:
+    def _exchange(self, job: Job, until: float, left: Event) -> DocumentReading | bytes | list[str] | Failure:
         """Send a job to the process, and wait for the answer. BusyError if the client has left before it was sent."""
         connection = self._started(left)
         try:
@@ -158,18 +167,18 @@ def _failure(code: int | None) -> Failure:
     return Failure(trace=ended)
 
 
-def _write_job(content: Content, translated: Sequence[Translated], tagged: bool) -> WriteJob:
+def _write_job(content: Content, translated: Sequence[TranslatedText], tagged: bool) -> WriteJob:
     """A job with texts, and with what places tags in them if there are any: the rest is most of a translation."""
     return WriteJob(
         content,
-        [Translated(text.passage, tuple(_needed(part, tagged) for part in text.sentences)) for text in translated],
+        [TranslatedText(text.passage, tuple(_needed(part, tagged) for part in text.sentences)) for text in translated],
     )
 
 
-def _needed(sentence: Sentence, tagged: bool) -> Sentence:
+def _needed(sentence: TranslatedSentence, tagged: bool) -> TranslatedSentence:
     """A sentence without what its document is written without."""
     whole, read = (sentence.whole, sentence.read) if tagged else (None, None)
     if whole is not None:
         sources = tuple(source._replace(by_symbol=None) for source in whole.sources[:1])
         whole = Translation(sources, whole.text, whole.words, whole.score, whole.log_prob, steps=())
-    return Sentence(sentence.text, whole, read=read and _needed(read, tagged))
+    return TranslatedSentence(sentence.text, whole, read=read and _needed(read, tagged))

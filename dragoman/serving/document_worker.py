@@ -16,8 +16,8 @@ from dragoman.documents import table
 from dragoman.documents.document import Document, File
 from dragoman.documents.document_segment import DocumentSegment
 from dragoman.documents.html import Page
-from dragoman.documents.passages import Passage, split
-from dragoman.documents.translated import Translated
+from dragoman.documents.passages import Passage, split_text
+from dragoman.documents.translated import TranslatedText
 from dragoman.errors import UserError, trace_of
 
 try:
@@ -49,7 +49,7 @@ class Pages:
         self._pages = [Page(text, content.languages) for text in content.texts]
         self.lines = [line for page in self._pages for line in page.lines]
 
-    def written(self, translated: Sequence[Translated]) -> list[str]:
+    def written(self, translated: Sequence[TranslatedText]) -> list[str]:
         """The texts with translations of their lines."""
         remaining = iter(translated)
         return [page.text([next(remaining) for _ in page.lines]) for page in self._pages]
@@ -73,7 +73,7 @@ class WriteJob:
     """Write a document with translations of its lines."""
 
     content: Content
-    translated: Sequence[Translated]
+    translated: Sequence[TranslatedText]
 
     @property
     def size(self) -> int:
@@ -86,7 +86,7 @@ Job: TypeAlias = ReadJob | WriteJob
 
 
 @dataclass(frozen=True)
-class Reading:
+class DocumentReading:
     """The lines of a document in their sentences, and whether there are tags in them."""
 
     passages: list[Passage]
@@ -109,7 +109,7 @@ OUT_OF_MEMORY = Failure("it takes too much memory for its size", costly=True)
 class Answer:
     """The result of a job, and whether the process ends behind it."""
 
-    result: Reading | bytes | list[str] | Failure
+    result: DocumentReading | bytes | list[str] | Failure
     last: bool = False
 
 
@@ -155,7 +155,7 @@ class Documents:
     def __init__(self) -> None:
         self._last: tuple[Content, Document | Pages] | None = None
 
-    def answer(self, job: Job) -> Reading | bytes | list[str] | Failure:
+    def answer(self, job: Job) -> DocumentReading | bytes | list[str] | Failure:
         """The result of a job, or why there is none."""
         try:
             return self._read(job) if isinstance(job, ReadJob) else self._document(job.content).written(job.translated)
@@ -166,12 +166,12 @@ class Documents:
         except Exception as error:
             return Failure(trace=trace_of(error))
 
-    def _read(self, job: ReadJob) -> Reading:
+    def _read(self, job: ReadJob) -> DocumentReading:
         document = self._document(job.content)
         self._last = job.content, document
         lines: Sequence[DocumentSegment] = document.lines
-        passages = [split(line.text, job.language, sentences=job.sentences) for line in lines]
-        return Reading(passages, any(line.marks for line in lines))
+        passages = [split_text(line.text, job.language, sentences=job.sentences) for line in lines]
+        return DocumentReading(passages, any(line.marks for line in lines))
 
     def _document(self, content: Content) -> Document | Pages:
         last, self._last = self._last, None  # writing may change a document

@@ -17,7 +17,7 @@ from dragoman.documents import table
 from dragoman.documents.document import File
 from dragoman.serving.backend import Backend
 from dragoman.serving.bodies import PARTS, FileBody, described
-from dragoman.serving.document_worker import Reading
+from dragoman.serving.document_worker import DocumentReading
 from dragoman.serving.http_error import RESPONSES, HTTPError
 from dragoman.serving.languages import AUTO, languages_of
 from dragoman.serving.request_options import RequestOptions
@@ -34,7 +34,7 @@ HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sand
 
 def router(backend: Backend) -> APIRouter:
     """The endpoints of a service."""
-    api, ask = APIRouter(tags=["LibreTranslate"], responses=RESPONSES), Endpoints(backend)
+    api, ask = APIRouter(tags=["LibreTranslate"], responses=RESPONSES), FileEndpoints(backend)
     api.add_api_route("/translate_file", ask.translate, methods=["POST"], openapi_extra=described(FileBody, PARTS))
     api.add_api_route("/download_file/{name}", ask.download, name="download_file", response_class=Download)
     return api
@@ -46,14 +46,14 @@ class Download(Response):
     media_type = "application/octet-stream"
 
 
-class Done(NamedTuple):
+class TranslatedFile(NamedTuple):
     """A translated file, and the name that it is saved under."""
 
     name: str
     data: bytes
 
 
-class Store:
+class DownloadStore:
     """Translated files in memory, by names that nobody can guess: each for so many seconds, and together at most so
     many bytes. They are gone with the process.
     """
@@ -61,9 +61,9 @@ class Store:
     def __init__(self, most: int, seconds: float = 60.0 * MINUTES) -> None:
         self._most = most
         self._seconds = seconds
-        self._files: dict[str, Done] = {}
+        self._files: dict[str, TranslatedFile] = {}
 
-    def keep(self, done: Done) -> str:
+    def keep(self, done: TranslatedFile) -> str:
         """Keep a file, in the place of the oldest ones where there is no room for all, and return its name here.
         HTTPError if there would be no room for it alone.
         """
@@ -76,16 +76,16 @@ class Store:
         asyncio.get_running_loop().call_later(self._seconds, self._files.pop, name, None)
         return name
 
-    def find(self, name: str) -> Done | None:
+    def find(self, name: str) -> TranslatedFile | None:
         return self._files.get(name)
 
 
-class Endpoints:
+class FileEndpoints:
     """What answers at /translate_file and /download_file."""
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
-        self.store = Store(TOGETHER * backend.limits.file)
+        self.store = DownloadStore(TOGETHER * backend.limits.file)
         self._places = asyncio.Semaphore(IN_MEMORY)
 
     async def translate(self, request: Request) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class Endpoints:
             write = self.backend.service.files.write(file, translated, tagged=reading.tagged, until=until)
             written = await self.backend.answer(request, write, "file")
             path = PurePosixPath(name)
-            kept = self.store.keep(Done(f"{path.stem}_{file.languages[1]}{path.suffix}", written))
+            kept = self.store.keep(TranslatedFile(f"{path.stem}_{file.languages[1]}{path.suffix}", written))
             return {"translatedFileUrl": str(request.url_for("download_file", name=kept))}
 
     async def download(self, name: str) -> Response:
@@ -139,13 +139,13 @@ class Endpoints:
         finally:
             self._places.release()
 
-    async def _read(self, request: Request, file: File, until: float) -> tuple[File, Reading]:
+    async def _read(self, request: Request, file: File, until: float) -> tuple[File, DocumentReading]:
         """A file with its language, and its texts in sentences. HTTPError if it cannot be read."""
         source, target = file.languages
         service, languages = self.backend.service, list(self.backend.service.routes.targets)
         prose = table.format_of(file.name).prose and service.sentences
 
-        async def read(language: str) -> Reading:
+        async def read(language: str) -> DocumentReading:
             named = file._replace(languages=(language, target))
             work = service.files.read(named, language, sentences=prose, until=until)
             return await self.backend.answer(request, work, "file")

@@ -11,7 +11,7 @@ from dragoman.serving.service import DetectedLanguage
 AUTO = "auto"
 
 
-class Languages(NamedTuple):
+class RequestLanguages(NamedTuple):
     """The languages of a request; `guess` is the source if that was to be found out."""
 
     source: str
@@ -23,7 +23,7 @@ class Languages(NamedTuple):
         return self.source == self.target
 
 
-def languages_of(backend: Backend, source: str, target: str, text: str) -> Languages:
+def languages_of(backend: Backend, source: str, target: str, text: str) -> RequestLanguages:
     """Return the languages of a request. HTTPError if no model goes from one to the other. From a language to itself
     there is always a way: nothing is translated.
     """
@@ -38,7 +38,7 @@ def languages_of(backend: Backend, source: str, target: str, text: str) -> Langu
         raise HTTPError(
             400, f"{name_of(target)} ({target}) is not available as a target language from {name_of(source)} ({source})"
         )
-    return Languages(source, target, guess)
+    return RequestLanguages(source, target, guess)
 
 
 def guess_form(guess: DetectedLanguage) -> dict[str, Any]:

@@ -24,7 +24,7 @@ Answer: TypeAlias = tuple[list[str], list[list[str]]]  # translations, and furth
 
 def router(backend: Backend) -> APIRouter:
     """The endpoints of a service."""
-    api, ask = APIRouter(tags=["LibreTranslate"], responses=RESPONSES), Endpoints(backend)
+    api, ask = APIRouter(tags=["LibreTranslate"], responses=RESPONSES), LibreTranslateEndpoints(backend)
     for path, answer, body in (
         ("/translate", ask.translate, TranslateBody),
         ("/detect", ask.detect, DetectBody),
@@ -36,7 +36,7 @@ def router(backend: Backend) -> APIRouter:
     return api
 
 
-class Endpoints:
+class LibreTranslateEndpoints:
     """What answers at /translate, /languages, /detect, /suggest and /frontend/settings."""
 
     def __init__(self, backend: Backend) -> None:

@@ -26,7 +26,7 @@ IN_FILE = 5  # times as many characters as other requests: what a file may have
 ENTRY = re.compile(r"(\S+) ([0-9a-f]{64})")
 
 
-class Limits(NamedTuple):
+class RequestLimits(NamedTuple):
     """What a request may have: bytes, characters of all its texts, texts, alternatives, seconds; requests a minute from
     one client, if there is a limit; and bytes of a file (0 = there are none).
     """
@@ -98,7 +98,7 @@ def _hash(key: str) -> str:
 class AccessControl:
     """Who may ask, and how often; and the names by which browsers reach the server, besides addresses."""
 
-    def __init__(self, limits: Limits, keys: Keys | None = None, trusted_hosts: Collection[str] = ()) -> None:
+    def __init__(self, limits: RequestLimits, keys: Keys | None = None, trusted_hosts: Collection[str] = ()) -> None:
         self.keys = keys
         self._trusted_hosts = frozenset(map(str.lower, trusted_hosts))
         self._rate = parse(f"{limits.rate}/minute") if limits.rate else None

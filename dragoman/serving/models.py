@@ -21,7 +21,7 @@ from dragoman.search.decoding import Deadline
 from dragoman.search.table import in_place_of, with_width
 from dragoman.serving.batching import Batcher
 from dragoman.serving.cache import TranslationCache
-from dragoman.serving.request_options import Item, RequestOptions
+from dragoman.serving.request_options import RequestOptions, TranslationItem
 from dragoman.translation import comparison
 from dragoman.translation.loading import Engine, digest_of, load
 from dragoman.translation.source_inputs import LONGEST
@@ -37,7 +37,7 @@ CACHED = 256 * 2**20  # bytes of translations that a model keeps
 Read: TypeAlias = str | tuple[str, ...]  # the language of a text, or the names of all sources that a model reads
 
 
-class Direction(NamedTuple):
+class TranslationDirection(NamedTuple):
     """From one language, or from several sources, to another. `to` is the target language if the model has several."""
 
     source: Read
@@ -45,7 +45,7 @@ class Direction(NamedTuple):
     to: str | None = None
 
 
-class Model:
+class ServedModel:
     """A translator that serves: texts wait in its queue, and what was translated before is known.
 
     UserError for a run that reads numbers.
@@ -62,12 +62,12 @@ class Model:
         several = bool(translator.marks)
         read = tuple(language.name for language in translator.user_sources)
         self.directions = [
-            Direction(source if len(read) == 1 else read, target, target if several else None)
+            TranslationDirection(source if len(read) == 1 else read, target, target if several else None)
             for source, target in pairs
         ]
         self.batcher = Batcher(self._search, measure=self._symbols)
         self.cache = TranslationCache(cached)
-        self._again: Callable[[], Model] | None = None
+        self._again: Callable[[], ServedModel] | None = None
         self._files: Files = ()
         self._folder: RunFolder | None = None
         self._users = 0
@@ -82,7 +82,7 @@ class Model:
         device: DeviceConfig | None = None,
         engine: Engine = "torch",
         cached: int = CACHED,
-    ) -> "Model":
+    ) -> "ServedModel":
         """The model of a run folder, with the name of the folder if it gets no other, and so many bytes for what it has
         translated. UserError names what is missing or damaged, or why it may not serve.
         """
@@ -100,7 +100,7 @@ class Model:
         if not self.translator.is_calibrated:
             raise UserError(f"{self.name}: --min-confidence needs a calibrated run; `dragoman calibrate` it first")
 
-    def renewed(self) -> "Model | None":
+    def renewed(self) -> "ServedModel | None":
         """The model that is in the folder now, if that is another. Raises what `load` does."""
         if self._again is None or self._folder is None or _files(self._folder) == self._files:
             return None
@@ -123,7 +123,7 @@ class Model:
             await self._unused.wait()
         await self.close()
 
-    async def translate(self, items: Sequence[Item], options: RequestOptions) -> list[Translation]:
+    async def translate(self, items: Sequence[TranslationItem], options: RequestOptions) -> list[Translation]:
         """Translate texts, each different one once; other tasks are not remembered. Raises what `Batcher.translate`
         does.
         """
@@ -145,14 +145,16 @@ class Model:
     async def close(self) -> None:
         await self.batcher.close()
 
-    def _symbols(self, item: Item) -> int:
+    def _symbols(self, item: TranslationItem) -> int:
         """The symbols of a text as the model reads it: a character that it does not know may be several."""
         texts = [*zip(self.translator.user_sources, item.sources, strict=True)]
         texts += [(self.translator.target, target) for target in item.targets]
         languages = ((language, text) for language, text in texts if isinstance(language, Language))
         return sum(min(len(language.text.encode(text)), LONGEST) for language, text in languages)
 
-    def _search(self, items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[Translation]:
+    def _search(
+        self, items: Sequence[TranslationItem], options: RequestOptions, deadline: Deadline
+    ) -> list[Translation]:
         if options.work != "translate":
             return self._score(items, options, deadline)
         own, n_best = self.translator.search, 1 + options.alternatives
@@ -167,7 +169,9 @@ class Model:
             timeout=deadline,
         )
 
-    def _score(self, items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[Translation]:
+    def _score(
+        self, items: Sequence[TranslationItem], options: RequestOptions, deadline: Deadline
+    ) -> list[Translation]:
         """The given translations with the attention to their texts, and with their explanations if these are asked for.
         UserError for a sentence that is too long to be explained.
         """
@@ -215,20 +219,20 @@ def _files(folder: RunFolder) -> Files:
 class Hop(NamedTuple):
     """A part of the way from one language to another: a model, in one of its directions."""
 
-    model: Model
-    direction: Direction
+    model: ServedModel
+    direction: TranslationDirection
 
     def without(self, text: str) -> str:
         """A text without its protected spans, but for those that the model has learned marks for."""
         return stripped_text.without(text, PROTECTED, self.model.translator.processor.reading.protection)
 
-    def item(self, item: Item) -> Item:
+    def item(self, item: TranslationItem) -> TranslationItem:
         """What the model reads of an item."""
         text = self.without(item.text) if isinstance(item.text, str) else tuple(map(self.without, item.text))
         translation, contrast = (part and self.without(part) for part in (item.translation, item.contrast))
-        return Item(text, translation=translation, contrast=contrast)
+        return TranslationItem(text, translation=translation, contrast=contrast)
 
-    def worded(self, item: Item) -> bool:
+    def worded(self, item: TranslationItem) -> bool:
         """Whether the first text that is not blank has a letter or a digit beside its protected spans."""
         return any(map(str.isalnum, self.without(next(filter(str.strip, item.sources), ""))))
 
@@ -244,7 +248,7 @@ class Routes:
     direction, the first serves.
     """
 
-    def __init__(self, models: Iterable[Model]) -> None:
+    def __init__(self, models: Iterable[ServedModel]) -> None:
         self.models = tuple(models)
         self._routes: dict[tuple[Read, str], tuple[Hop, ...]] = {}
         for model in self.models:

@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from dragoman.serving.models import Model
+from dragoman.serving.models import ServedModel
 from dragoman.version import __version__
 
 KIND = "text/plain; version=0.0.4; charset=utf-8"
@@ -33,7 +33,7 @@ class Metrics:
         Info("dragoman", "The version", registry=self._all).info({"version": __version__})
         ProcessCollector(registry=self._all)
 
-    def watch(self, models: Callable[[], Iterable[Model]]) -> None:
+    def watch(self, models: Callable[[], Iterable[ServedModel]]) -> None:
         """Measure these models, too, whichever there are when it is asked."""
         self._all.register(ModelCollector(models))
 
@@ -52,18 +52,18 @@ class Metrics:
 class ModelCollector(Collector):
     """The queues, batches and caches of models."""
 
-    def __init__(self, models: Callable[[], Iterable[Model]]) -> None:
+    def __init__(self, models: Callable[[], Iterable[ServedModel]]) -> None:
         self._models = models
 
     def collect(self) -> Iterator[Metric]:
         models, labels = list(self._models()), ["model"]
-        gauges: dict[str, tuple[str, Callable[[Model], float]]] = {
+        gauges: dict[str, tuple[str, Callable[[ServedModel], float]]] = {
             "waiting_symbols": ("Symbols that wait", lambda model: model.batcher.size),
             "batch_in_flight_texts": ("Texts of the batch that is translated", lambda model: model.batcher.running),
             "cache_bytes": ("Bytes of translations that are remembered", lambda model: model.cache.bytes),
             "cache_entries": ("Translations that are remembered", lambda model: len(model.cache)),
         }
-        counters: dict[str, tuple[str, Callable[[Model], float]]] = {
+        counters: dict[str, tuple[str, Callable[[ServedModel], float]]] = {
             "cache_hits": ("Texts whose translation was remembered", lambda model: model.cache.hits),
             "cache_misses": ("Texts whose translation was not remembered", lambda model: model.cache.misses),
         }

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from dragoman.corpus import glossary
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import Identifier
-from dragoman.serving.models import Model, Routes
+from dragoman.serving.models import Routes, ServedModel
 from dragoman.text.glossary import FoundTerm, Glossary, together
 from dragoman.translation.transforms.term_placement import locate_terms
 
@@ -82,7 +82,7 @@ class ModelRegistry:
     which no model translates directly.
     """
 
-    def __init__(self, models: Sequence[Model], glossaries: Glossaries, *, calibrated: bool = False) -> None:
+    def __init__(self, models: Sequence[ServedModel], glossaries: Glossaries, *, calibrated: bool = False) -> None:
         for model in models if calibrated else ():
             model.check_calibrated()
         self.routes = Routes(models)
@@ -93,7 +93,7 @@ class ModelRegistry:
         self.identifier = _identifier(self.routes)
         self._calibrated = calibrated
         self._renewing = asyncio.Lock()
-        self._retired: dict[Model, asyncio.Task[None]] = {}
+        self._retired: dict[ServedModel, asyncio.Task[None]] = {}
 
     def stop(self) -> None:
         """Answer the requests that wait, and all that come, with BusyError."""
@@ -130,7 +130,7 @@ class ModelRegistry:
                 if model not in models:
                     self._retired[model] = asyncio.create_task(self._retire(model))
 
-    async def _renewed(self, model: Model) -> Model:
+    async def _renewed(self, model: ServedModel) -> ServedModel:
         try:
             new = await asyncio.to_thread(model.renewed)
             if new is not None and self._calibrated:
@@ -145,7 +145,7 @@ class ModelRegistry:
             log.info("%s: taken in", new.name)
         return new or model
 
-    async def _retire(self, model: Model) -> None:
+    async def _retire(self, model: ServedModel) -> None:
         await model.retire()
         del self._retired[model]
 

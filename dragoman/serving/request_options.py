@@ -40,7 +40,7 @@ class RequestOptions:
 DEFAULTS = RequestOptions()
 
 
-class Item(NamedTuple):
+class TranslationItem(NamedTuple):
     """A text, or one for each source, and how its translation begins; or, where that is given, its translation, and
     another one that is compared with it.
     """

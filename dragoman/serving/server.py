@@ -30,7 +30,7 @@ BACKLOG = 2048  # clients that may wait to be let in
 BESIDE = 200  # files that the server has open beside connections
 
 
-class Lines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """A JSON object on each line. That of a request has its method, path, status and seconds as keys. No line has text
     of a user, and so no trace has the message of an error.
     """
@@ -105,7 +105,7 @@ def run(
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # which ends a program otherwise, until the server has begun
     allow_files(connections + BESIDE)
     handler = logging.StreamHandler()
-    handler.setFormatter(Lines())
+    handler.setFormatter(JsonFormatter())
     errors = logging.getLogger("uvicorn.error")
     log.setLevel(logging.INFO)
     for logger in (log, errors):

@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 from dragoman.corpus.memory import Match
 from dragoman.documents.document_segment import WITHIN
-from dragoman.documents.passages import Passage, beside, split, split_lines
-from dragoman.documents.translated import RejectedCorrection, Sentence, Translated
+from dragoman.documents.passages import Passage, beside, split_lines, split_text
+from dragoman.documents.translated import RejectedCorrection, TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
 from dragoman.serving.batching import BusyError
 from dragoman.serving.corrections import Correction, Corrections, NotKeptError, TranslationRecord
 from dragoman.serving.document_process import DocumentProcess
-from dragoman.serving.models import Hop, Model, Read, Routes
+from dragoman.serving.models import Hop, Read, Routes, ServedModel
 from dragoman.serving.registry import Glossaries, ModelRegistry, missing_terms
-from dragoman.serving.request_options import DEFAULTS, Item, RequestOptions
+from dragoman.serving.request_options import DEFAULTS, RequestOptions, TranslationItem
 from dragoman.serving.routing import constrained, translate_along
 from dragoman.text.glossary import Glossary
 from dragoman.text.protection import Protection
@@ -50,7 +50,7 @@ class Service:
 
     def __init__(
         self,
-        models: Sequence[Model],
+        models: Sequence[ServedModel],
         *,
         sentences: bool = True,
         corrections: Corrections | None = None,
@@ -90,7 +90,7 @@ class Service:
 
     async def translate(
         self, texts: Sequence[str], source: str, target: str, options: RequestOptions = DEFAULTS
-    ) -> list[Translated]:
+    ) -> list[TranslatedText]:
         """Translate texts. UserError if there is no way from one language to the other, BusyError if it takes too
         long.
         """
@@ -98,7 +98,7 @@ class Service:
 
     async def translate_passages(
         self, passages: Sequence[Passage], source: Read, target: str, options: RequestOptions = DEFAULTS
-    ) -> list[Translated]:
+    ) -> list[TranslatedText]:
         """Translate texts that are split into sentences, as `translate` does."""
         passages = [await self.recalled(passage, source, target, options) for passage in passages]
         with self.route(source, target) as route:
@@ -127,7 +127,7 @@ class Service:
         parts = [corrections.same(pair, sentence) for sentence in passage.sentences]
         if passage.body([part[1] if part else "" for part in parts]) == better:
             return passage
-        count = len(split(better, pair[1], sentences=self.sentences).sentences)
+        count = len(split_text(better, pair[1], sentences=self.sentences).sentences)
         last = number + count if count == len(passage.sentences) else number  # those of its sentences follow it
         return passage if any(part and part[0] > last for part in parts) else passage.whole
 
@@ -150,13 +150,13 @@ class Service:
         passages: Sequence[Passage],
         pair: tuple[Read, str],
         options: RequestOptions = DEFAULTS,
-    ) -> list[Translated]:
+    ) -> list[TranslatedText]:
         """Translate texts that are split into sentences by the models of a route. BusyError if it takes too long."""
-        items = [Item(text) for passage in passages for text in passage.read]
+        items = [TranslationItem(text) for passage in passages for text in passage.read]
         if options.prefix and items:
             items[0] = items[0]._replace(prefix=options.prefix)
         source, target = pair
-        corrected, rejected = dict[Item, Sentence](), dict[Item, RejectedCorrection]()
+        corrected, rejected = dict[TranslationItem, TranslatedSentence](), dict[TranslationItem, RejectedCorrection]()
         # A prefix or diverse alternatives override corrections, which are kept for single sources alone.
         if isinstance(source, str) and not (options.prefix or options.diverse):
             matches = await self._matches((source, target), items, options.until)
@@ -176,11 +176,11 @@ class Service:
         by_item = corrected | translated
         remaining = iter([by_item[item] for item in items])
         return [
-            Translated(passage, tuple(next(remaining) for _ in passage.sentences), options.alternatives)
+            TranslatedText(passage, tuple(next(remaining) for _ in passage.sentences), options.alternatives)
             for passage in passages
         ]
 
-    async def explain(self, item: Item, source: Read, target: str, until: float = math.inf) -> Translation:
+    async def explain(self, item: TranslationItem, source: Read, target: str, until: float = math.inf) -> Translation:
         """Explain a translation of a sentence, or of one for each source; the model's own if none is given. UserError
         if no model translates directly, or if there is no word to translate; BusyError if it takes too long.
         """
@@ -196,7 +196,7 @@ class Service:
                 raise UserError("there are no words to explain")
             if item.translation is None:
                 made_with = constrained(hop, options, self.registry.glossaries)
-                (translation,) = await hop.model.translate([Item(item.text)], made_with)
+                (translation,) = await hop.model.translate([TranslationItem(item.text)], made_with)
                 if self.least is not None and translation.trusted(self.least).withheld is not None:
                     raise UserError("the model is not sure enough of its translation")
                 item = item._replace(translation=translation.text)
@@ -225,14 +225,20 @@ class Service:
 
     async def _translate_alone(self, source: str, target: str, passage: Passage) -> list[str]:
         """What models alone make of sentences; nothing where they are too busy, or cannot."""
-        items, options = [Item(text) for text in passage.sentences], RequestOptions(until=time.monotonic() + SUGGESTED)
+        items, options = (
+            [TranslationItem(text) for text in passage.sentences],
+            RequestOptions(until=time.monotonic() + SUGGESTED),
+        )
         with suppress(BusyError, UserError), self.route(source, target) as route:
             sentences = await translate_along(route, items, options, self.registry.glossaries)
             return [sentence.text for sentence in sentences]
         return [""] * len(items)
 
     async def _note(
-        self, pair: tuple[str, str], route: Sequence[Hop], translations: Iterable[tuple[Item, Sentence]]
+        self,
+        pair: tuple[str, str],
+        route: Sequence[Hop],
+        translations: Iterable[tuple[TranslationItem, TranslatedSentence]],
     ) -> None:
         """Keep translations, if that is asked for. They are given to users whether or not that is possible."""
         if self.corrections is None or not self.history:
@@ -254,14 +260,16 @@ class Service:
         """Several texts that a model reads together, in their sentences. UserError if they cannot be split alike."""
         return await asyncio.to_thread(beside, texts, languages, sentences=self.sentences)
 
-    async def _matches(self, pair: tuple[str, str], items: Sequence[Item], until: float) -> dict[Item, Match]:
+    async def _matches(
+        self, pair: tuple[str, str], items: Sequence[TranslationItem], until: float
+    ) -> dict[TranslationItem, Match]:
         """What users have corrected, of these sentences or of similar ones. BusyError if there are too many to look all
         of them up in time.
         """
         if self.corrections is None:
             return {}
 
-        def look(item: Item) -> Match | None:
+        def look(item: TranslationItem) -> Match | None:
             if time.monotonic() > until:
                 raise BusyError("not translated in time")
             return self._match(pair, str(item.text))
@@ -270,8 +278,8 @@ class Service:
         return {item: match for item, match in matches.items() if match}
 
     async def _attended(
-        self, route: Sequence[Hop], corrected: dict[Item, Sentence], until: float
-    ) -> dict[Item, Sentence]:
+        self, route: Sequence[Hop], corrected: dict[TranslationItem, TranslatedSentence], until: float
+    ) -> dict[TranslationItem, TranslatedSentence]:
         """The same corrections with the attention of the model that translates directly, if it can be known in time."""
         if len(route) > 1 or not corrected:
             return corrected
@@ -294,11 +302,13 @@ class Service:
 
 
 def _split_by_terms(
-    matches: dict[Item, Match], glossary: Glossary
-) -> tuple[dict[Item, Sentence], dict[Item, RejectedCorrection]]:
+    matches: dict[TranslationItem, Match], glossary: Glossary
+) -> tuple[dict[TranslationItem, TranslatedSentence], dict[TranslationItem, RejectedCorrection]]:
     """The corrections that use the terms of a glossary as sentences, and those that contradict it."""
     missing = {item: missing_terms(glossary, str(item.text), match.translation) for item, match in matches.items()}
-    used = {item: Sentence(match.translation, match=match) for item, match in matches.items() if not missing[item]}
+    used = {
+        item: TranslatedSentence(match.translation, match=match) for item, match in matches.items() if not missing[item]
+    }
     rejected = {item: RejectedCorrection(matches[item], terms) for item, terms in missing.items() if terms}
     return used, rejected
 

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from dragoman.documents.passages import Passage
-from dragoman.documents.translated import Sentence, Translated
+from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
 from dragoman.serving.backend import Backend
 from dragoman.serving.batching import BusyError
@@ -19,7 +19,7 @@ from dragoman.serving.bodies import ExplainBody, PassageBody, SentencesBody, des
 from dragoman.serving.http_error import RESPONSES, HTTPError
 from dragoman.serving.languages import AUTO, guess_form, languages_of
 from dragoman.serving.models import Read
-from dragoman.serving.request_options import DEFAULTS, Item, RequestOptions
+from dragoman.serving.request_options import DEFAULTS, RequestOptions, TranslationItem
 from dragoman.serving.service import DetectedLanguage, named
 from dragoman.translation.result import Result
 from dragoman.translation.transforms.terms import LexicalConstraints
@@ -30,7 +30,7 @@ MOST_TOGETHER = 16  # sentences of a stream that are translated at once
 
 def router(backend: Backend) -> APIRouter:
     """The endpoints of a service."""
-    api, ask = APIRouter(tags=["dragoman"], prefix="/v1", responses=RESPONSES), Endpoints(backend)
+    api, ask = APIRouter(tags=["dragoman"], prefix="/v1", responses=RESPONSES), V1Endpoints(backend)
     body = described(PassageBody, "application/json")
     api.add_api_route("/translate", ask.translate, methods=["POST"], openapi_extra=body)
     api.add_api_route("/stream", ask.stream, methods=["POST"], openapi_extra=body, response_class=Events)
@@ -59,7 +59,7 @@ class TranslateRequest(NamedTuple):
     guess: DetectedLanguage | None = None
 
 
-class Endpoints:
+class V1Endpoints:
     """What answers at /v1/translate, /v1/stream, /v1/explain and /v1/sources."""
 
     def __init__(self, backend: Backend) -> None:
@@ -94,7 +94,7 @@ class Endpoints:
         passage, source, target, *_ = await self._texts(body)
         if len(passage.read) != 1:
             raise HTTPError(400, f"Invalid request: expected one sentence, found {len(passage.read)}")
-        item = Item(passage.read[0], translation=body.translation, contrast=body.contrast)
+        item = TranslationItem(passage.read[0], translation=body.translation, contrast=body.contrast)
         if max(map(len, (*item.sources, *item.targets))) > LONGEST:  # the work grows with the square of the length
             raise HTTPError(400, f"Invalid request: a text of more than {LONGEST} characters is not explained")
         work = self.backend.service.explain(item, source, target, until)
@@ -125,7 +125,9 @@ class Endpoints:
         passage, source, target, options, least, _ = question
         service = self.backend.service
         if source == target and not service.routes.find(source, target):
-            for sentence in _sentences(Translated(passage, tuple(map(Sentence, passage.sentences))), passage, 0):
+            for sentence in _sentences(
+                TranslatedText(passage, tuple(map(TranslatedSentence, passage.sentences))), passage, 0
+            ):
                 yield sentence
             return
         first, count = 0, 1
@@ -179,14 +181,14 @@ class Endpoints:
         return TranslateRequest(passage, sources, target)
 
 
-def _trusted(translated: Translated, least: float | None) -> Translated:
+def _trusted(translated: TranslatedText, least: float | None) -> TranslatedText:
     """The same without the sentences of which the model is less sure: their text is empty."""
     if least is None:
         return translated
     return translated._replace(sentences=tuple(sentence.trusted(least) for sentence in translated.sentences))
 
 
-def _sentences(translated: Translated, passage: Passage, first: int) -> Iterator[dict[str, Any]]:
+def _sentences(translated: TranslatedText, passage: Passage, first: int) -> Iterator[dict[str, Any]]:
     """Yield the sentences of a translation, from the one of this number in the whole passage on, with what stands in it
     before the first and behind each.
     """

@@ -9,8 +9,8 @@ from typing import Final, TypeAlias
 import torch
 from torch import Tensor
 
-from dragoman.corpus.aligners import REPORTS, Places, Task
-from dragoman.data.batch import TokenBatch, pad
+from dragoman.corpus.aligners import REPORTS, AlignmentTask, Places
+from dragoman.data.batch import TokenBatch, pad_tokens
 from dragoman.model.mask_align import Choices, MaskAlign
 
 Pair: TypeAlias = tuple[list[int], list[int]]  # the numbers of the words of source and target
@@ -29,7 +29,7 @@ MOST_NORM: Final = 1.0  # of the gradient
 NEAR: Final = 6  # words by which the targets of a batch may differ in length
 
 
-def find(tasks: Sequence[Task], processes: int, passed: Callable[[], object]) -> list[list[Places]]:
+def find(tasks: Sequence[AlignmentTask], processes: int, passed: Callable[[], object]) -> list[list[Places]]:
     """Return the place in the source of each target word of the pairs to align, for each task, as `aligners.links`
     asks.
 
@@ -41,7 +41,7 @@ def find(tasks: Sequence[Task], processes: int, passed: Callable[[], object]) ->
         return [_aligned(task, passed) for task in tasks]
 
 
-def _aligned(task: Task, passed: Callable[[], object]) -> list[Places]:
+def _aligned(task: AlignmentTask, passed: Callable[[], object]) -> list[Places]:
     torch.manual_seed(SEED)
     sides = list(zip(*(pair.lists for pair in task.pairs), strict=True))
     vocabularies = [list(dict.fromkeys(chain.from_iterable(side))) for side in sides]
@@ -94,7 +94,7 @@ def _batches(pairs: Sequence[Pair]) -> Iterator[tuple[TokenBatch, TokenBatch]]:
 
 def _padded(pairs: Sequence[Pair]) -> tuple[TokenBatch, TokenBatch]:
     source, target = zip(*pairs, strict=True)
-    return pad(source), pad(target)
+    return pad_tokens(source), pad_tokens(target)
 
 
 @torch.no_grad()

@@ -11,7 +11,7 @@ from dragoman.evaluation import baselines
 from dragoman.evaluation.baselines import NEAREST, Baselines
 from dragoman.evaluation.metrics.table import METRICS, higher_is_better
 from dragoman.training.folder import note_baselines
-from dragoman.training.training import Direction
+from dragoman.training.training import TrainingDirection
 from dragoman.training.validation import Validation
 
 CHANGED = {
@@ -20,7 +20,7 @@ CHANGED = {
 }
 
 
-def load_or_measure(run: Direction, *, anew: bool) -> Baselines | None:
+def load_or_measure(run: TrainingDirection, *, anew: bool) -> Baselines | None:
     """Return the baselines that the run's folder has; where it has none, or `anew`, they are measured and written to
     it.
     """
@@ -51,12 +51,12 @@ def _digest(examples: Sequence[Example]) -> str:
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
 
 
-def _trained_on(run: Direction) -> bool:
+def _trained_on(run: TrainingDirection) -> bool:
     """Return whether development data are training data."""
     return any(pair.dev in pair.train for pair in run.config.data.language_pairs)
 
 
-def missed(run: Direction, validation: Validation) -> str:
+def find_missed_baseline(run: TrainingDirection, validation: Validation) -> str:
     """Return which baseline the model of this validation does not exceed, by the metric that decides, or the first if
     none of the metrics does; empty if it exceeds all of them.
     """

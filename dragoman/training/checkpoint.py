@@ -12,7 +12,7 @@ from dragoman.configuration.config import TrainingConfig
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import higher_is_better
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.weights import fill, mean, read_note, read_tensors, weights, write_tensors
+from dragoman.model.weights import average_weights, load_weights, read_note, read_tensors, weights, write_tensors
 from dragoman.run.folder import RunFolder
 from dragoman.training.moving_average import MovingAverage
 from dragoman.training.progress import Progress
@@ -47,7 +47,7 @@ def load(
     """Restore everything that `save` wrote. UserError for a file of another model."""
     tensors, note = read_tensors(path)
     weight_tensors = {name.removeprefix(WEIGHTS): value for name, value in tensors.items() if name.startswith(WEIGHTS)}
-    fill(model, weight_tensors, path)
+    load_weights(model, weight_tensors, path)
     states: dict[str, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         if name.startswith(OPTIMIZER):
@@ -142,7 +142,7 @@ class Selection:
 
     def write_mean(self, steps: Sequence[int]) -> None:
         """Write the mean of the weights of these validations as the weights to use."""
-        tensors = mean([self.folder.checkpoint(step) for step in steps])
+        tensors = average_weights([self.folder.checkpoint(step) for step in steps])
         note = {"mean of steps": sorted(steps), "of": self.settings.average_checkpoints.of}
         write_tensors(self.folder.weights("model"), tensors, note)
 
@@ -153,13 +153,13 @@ class Selection:
     def mix_with_start(self, share: float) -> None:
         """Put a share of the weights that training began with into those to use."""
         path = self.folder.weights("model")
-        tensors = mean([path, self.folder.weights("model-start")], [1 - share, share])
+        tensors = average_weights([path, self.folder.weights("model-start")], [1 - share, share])
         write_tensors(path, tensors, {"init_interpolation": share, **read_note(path)})
 
     def load(self, model: Seq2Seq) -> Seq2Seq:
         """Load the weights to use into the model."""
         path = self.folder.weights("model")
-        fill(model, read_tensors(path)[0], path)
+        load_weights(model, read_tensors(path)[0], path)
         return model
 
     def write_best(self, step: int, why: Mapping[str, Any]) -> None:

@@ -63,7 +63,7 @@ def problems(config: Config) -> list[Problem]:
     """
     # Options first: a part whose options are invalid cannot be made, and other messages about it would mislead.
     invalid = sections.part_problems(config, PARTS)
-    misfits = [] if any(problem.path[0] == "model" for problem in invalid) else build.problems(config)
+    misfits = [] if any(problem.path[0] == "model" for problem in invalid) else build.find_problems(config)
     return [*misfits, *(invalid or _training_problems(config))]
 
 
@@ -136,7 +136,7 @@ def _sources(config: Config) -> Iterator[Problem]:
 
 def _of_words(config: Config) -> str:
     """Return what a model has to do with words outside its vocabularies; nothing if it asks for no surfaces."""
-    model, surfaces = config.model, build.surfaces(config.model)
+    model, surfaces = config.model, build.unknown_word_needs(config.model)
     if surfaces.extended:
         return f"'{model.output.kind}' says words of the source"
     if surfaces.sources:
@@ -346,4 +346,4 @@ def schema() -> dict[str, Any]:
 def complete(config: Config) -> Config:
     """Return the same configuration with every option of every part spelled out."""
     config = sections.completed(config, TABLES)
-    return sections.replaced(config, ("model",), build.complete(config.model))
+    return sections.replaced(config, ("model",), build.complete_config(config.model))

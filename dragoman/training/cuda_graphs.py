@@ -15,7 +15,7 @@ from dragoman.configuration.config import Config
 from dragoman.data.batch import SourceBatch
 from dragoman.devices import Device
 from dragoman.model.seq2seq import ForwardPass, Seq2Seq
-from dragoman.model.state import tensors_of, with_tensors
+from dragoman.model.state import list_tensors, replace_tensors
 from dragoman.model.unrolled import without_kernels
 from dragoman.torch_internals import WaitsForGpu
 from dragoman.training.objectives.consistency import Consistency
@@ -38,7 +38,7 @@ class CudaGraphs:
     def __init__(self, say: Callable[[str], None]) -> None:
         self.say = say
         self.seen: Counter[Any] = Counter()
-        self.graphs: dict[Any, _Recorded] = {}
+        self.graphs: dict[Any, _RecordedPass] = {}
         self.pool: Any = None
         self.possible = True
 
@@ -53,7 +53,7 @@ class CudaGraphs:
     ) -> tuple[ForwardPass, ...]:
         if not self.possible:
             return consistency.forward_passes(model, sources, targets)
-        inputs = tensors_of((sources, targets))
+        inputs = list_tensors((sources, targets))
         # What a recording is made for, all but the values of the tensors.
         shape = (
             model.training,
@@ -72,16 +72,16 @@ class CudaGraphs:
         if not self.possible:  # only here, since an error keeps alive what was recorded before it
             return consistency.forward_passes(model, sources, targets)
         recorded = self.graphs[shape]
-        return with_tensors(recorded.structure, recorded(*inputs))
+        return replace_tensors(recorded.structure, recorded(*inputs))
 
     def _record(
         self, consistency: Consistency, model: Seq2Seq, sources: tuple[SourceBatch, ...], targets: Tensor
-    ) -> "_Recorded":
+    ) -> "_RecordedPass":
         """Record the kernels, forward and backward. RuntimeError if that is impossible, or if a pass would wait."""
-        recorded = _Recorded(consistency, model, sources)
+        recorded = _RecordedPass(consistency, model, sources)
         recorded.train(model.training)
         # A graph reads its inputs where they were at the recording; each replay copies a batch there.
-        inputs = tuple(tensor.clone() for tensor in tensors_of((sources, targets)))
+        inputs = tuple(tensor.clone() for tensor in list_tensors((sources, targets)))
         kind = torch.get_autocast_dtype("cuda")
         # Without its cache, as `make_graphed_callables` demands: a cast made earlier is no part of the graph.
         cast = torch.autocast("cuda", kind, enabled=torch.is_autocast_enabled("cuda"), cache_enabled=False)
@@ -93,7 +93,7 @@ class CudaGraphs:
                 # One pool for all graphs, since only one of them is between its forward and its backward pass.
                 self.pool = torch.cuda.graph_pool_handle()
             torch.cuda.make_graphed_callables(recorded, inputs, allow_unused_input=True, pool=self.pool)
-        if not any(tensor.requires_grad for tensor in tensors_of(recorded.structure)):
+        if not any(tensor.requires_grad for tensor in list_tensors(recorded.structure)):
             raise RuntimeError("nothing before the loss is trained")
         return recorded
 
@@ -117,7 +117,7 @@ def _room(device: torch.device) -> bool:
     return free >= FREE * total
 
 
-class _Recorded(nn.Module):
+class _RecordedPass(nn.Module):
     """`Consistency.forward_passes` as a function from tensors to tensors; `structure` is what the latter were nested
     in when it was last called.
     """
@@ -130,6 +130,6 @@ class _Recorded(nn.Module):
         self.structure: tuple[ForwardPass, ...]
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
-        sources, targets = with_tensors((self.sources, inputs[-1]), inputs)
+        sources, targets = replace_tensors((self.sources, inputs[-1]), inputs)
         self.structure = self.consistency.forward_passes(self.model, sources, targets)
-        return tuple(tensors_of(self.structure))
+        return tuple(list_tensors(self.structure))

@@ -14,9 +14,9 @@ from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config, TextConfig
 from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import read_pairs, read_texts
-from dragoman.corpus.memory import MEMORIES, Nearest
+from dragoman.corpus.memory import MEMORIES, FuzzyMemory
 from dragoman.corpus.sample import spread
-from dragoman.data.recall import Recall
+from dragoman.data.recall import FuzzyMatcher
 from dragoman.files.writing import write_atomically
 from dragoman.run.folder import RunFolder
 from dragoman.text.normalizer import Normalizer
@@ -74,7 +74,7 @@ def measure(config: Config) -> Duration:
     UserError where it could not begin.
     """
     with TemporaryDirectory(prefix="dragoman-") as place:
-        small, share, looking_up = _sampled(complete(config), Path(place))
+        small, share, looking_up = _sample_config(complete(config), Path(place))
         folder = RunFolder(Path(small.run))
         folder.path.mkdir()
         run = assemble(small, folder, Workers(), TrainingLog(folder, quiet=True), SignalHandler())
@@ -112,19 +112,19 @@ class _Sample(NamedTuple):
     looking_up: float
 
 
-def _sampled(config: Config, place: Path) -> _Sample:
+def _sample_config(config: Config, place: Path) -> _Sample:
     """Copy training pairs to the folder if they are too many."""
     data, share, looking_up = config.data, 1.0, 0.0
     if data.recalled and not (data.features or data.alignments):
-        data, share, looking_up = _answered(data, config.text, place)
+        data, share, looking_up = _share_memory_data(data, config.text, place)
     elif not (data.features or data.alignments):
-        data, share = _shared(data, place)
+        data, share = _share_data(data, place)
     training = config.training.model_copy(update={"init_from": None, "save_every": NEVER})
     small = config.model_copy(update={"run": str(place / "run"), "data": data, "training": training})
     return _Sample(small, share, looking_up)
 
 
-def _answered(data: DataConfig, text: TextConfig, place: Path) -> tuple[DataConfig, float, float]:
+def _share_memory_data(data: DataConfig, text: TextConfig, place: Path) -> tuple[DataConfig, float, float]:
     """Return fewer training pairs, with what the memory of all of them answers as further sources; the share that they
     are of all; and the seconds of looking all of them up.
     """
@@ -135,19 +135,19 @@ def _answered(data: DataConfig, text: TextConfig, place: Path) -> tuple[DataConf
     pairs, _ = spread(read_pairs(data.train, data.queried_source, data.target), INDEXED)
     normalize, tokenize = Normalizer(lowercase=text.source.lowercase), PRETOKENIZERS[text.source.pretokenizer]
     memory = components.build(MEMORIES, data.translation_memory, pairs, normalize, tokenize)
-    assert isinstance(memory, Nearest)
-    recall, column = Recall(memory, data.queried_source, data.recalled), data.source.index(data.queried_source)
+    assert isinstance(memory, FuzzyMemory)
+    recall, column = FuzzyMatcher(memory, data.queried_source, data.recalled), data.source.index(data.queried_source)
     indexed = time.perf_counter()
     answered = [(*row[:-1], *recall.texts(row[column], row[-1]), row[-1]) for row in rows]
     looked_up = time.perf_counter()
     looking_up = (indexed - began) * count / max(1, len(pairs)) + (looked_up - indexed) * count / max(1, len(rows))
-    train = _written(place / "0.jsonl", (*data.inputs, data.target), answered)
+    train = _write_corpus(place / "0.jsonl", (*data.inputs, data.target), answered)
     corpora = {"train": train, "dev": train[0], "weights": (), "temperature": 1.0}
     update = {**corpora, "source": data.inputs, "translation_memory": Spec("none")}
     return data.model_copy(update=update), len(rows) / max(1, count), looking_up
 
 
-def _shared(data: DataConfig, place: Path) -> tuple[DataConfig, float]:
+def _share_data(data: DataConfig, place: Path) -> tuple[DataConfig, float]:
     """Return the same data with fewer training pairs, and the share that they are of all."""
     most = PAIRS // len(data.trained)
     kept, total = 0, 0
@@ -158,7 +158,7 @@ def _shared(data: DataConfig, place: Path) -> tuple[DataConfig, float]:
         kept, total = kept + len(rows), total + count
         places.append(pair.train)
         if len(rows) < count:
-            places[-1] = _written(place / f"{number}.jsonl", names, rows)
+            places[-1] = _write_corpus(place / f"{number}.jsonl", names, rows)
     if not data.pairs:  # the sample is one corpus
         one = {"weights": (), "temperature": 1.0} if places[0] != data.train else {}
         return data.model_copy(update={"train": places[0], **one}), kept / max(1, total)
@@ -166,7 +166,7 @@ def _shared(data: DataConfig, place: Path) -> tuple[DataConfig, float]:
     return data.model_copy(update={"pairs": tuple(pairs)}), kept / max(1, total)
 
 
-def _written(path: Path, names: Sequence[str], rows: Iterable[Sequence[str]]) -> tuple[str]:
+def _write_corpus(path: Path, names: Sequence[str], rows: Iterable[Sequence[str]]) -> tuple[str]:
     """Write a corpus with these columns."""
     with write_atomically(path) as file:
         file.writelines(json.dumps(dict(zip(names, texts, strict=True))) + "\n" for texts in rows)

@@ -18,8 +18,8 @@ from dragoman.training.checkpoint import Selection
 from dragoman.training.checks import complete, load_config
 from dragoman.training.journal import TrainingLog
 from dragoman.training.objectives.table import OBJECTIVES
-from dragoman.training.progress import Progress, Validated
-from dragoman.training.trainer import judged, reached
+from dragoman.training.progress import Progress, ValidationRecord
+from dragoman.training.trainer import deciding_values, reached_limits
 from dragoman.training.training import Training
 from dragoman.training.validation import Validation
 
@@ -29,7 +29,7 @@ def finish(run: Training) -> None:
 
     The row of figures comes last, the run's own after that of its reverse: it marks a run as finished.
     """
-    validations = _chosen(run)
+    validations = _choose_weights(run)
     weights = describe_weights(read_note(run.folder.weights()))  # of the same steps in both directions
     for direction, validation in zip(run.directions, validations, strict=True):
         run.journal.say(f"{direction.folder.weights().name}: {weights}  {run.named(direction)}{validation}")
@@ -40,7 +40,7 @@ def finish(run: Training) -> None:
                 f"the loss of the development data is {figure(loss)}: the model's probabilities are worse than a guess "
                 f"among {symbols:,} symbols, whose loss is {guess:.2f}"
             )
-        if missed := baselines.missed(direction, validation):
+        if missed := baselines.find_missed_baseline(direction, validation):
             run.journal.say(missed)
         direction.validator.write(validation)
         if not card.write(
@@ -53,17 +53,17 @@ def finish(run: Training) -> None:
         direction.journal.row(run.progress, {f"final/{name}": value for name, value in figures.items()}, weights)
 
 
-def _chosen(run: Training) -> list[Validation]:
+def _choose_weights(run: Training) -> list[Validation]:
     """Write the weights to use; returns their validation in each direction."""
-    validations, share = _best(run), run.config.training.init_interpolation
+    validations, share = _write_mean_or_best(run), run.config.training.init_interpolation
     if not share:
         return validations
     # Kept in memory, to be written back if the mixture is worse.
     alone = [read_tensors(direction.folder.weights()) for direction in run.directions]
     for direction in run.directions:
         direction.selection.mix_with_start(share)
-    mixed = _measured(run)
-    before, after = judged(run, validations), judged(run, mixed)
+    mixed = _validate_chosen(run)
+    before, after = deciding_values(run, validations), deciding_values(run, mixed)
     # The weights before were chosen by the metric among many, which flatters them: so the loss counts, too.
     if after.as_good_as(before, higher_is_better(run.config.training.metric)) or after.loss <= before.loss:
         return mixed
@@ -74,44 +74,44 @@ def _chosen(run: Training) -> list[Validation]:
     return validations
 
 
-def _best(run: Training) -> list[Validation]:
+def _write_mean_or_best(run: Training) -> list[Validation]:
     """Write the mean of the best or last weights, or the best ones where that is worse; return their validation in each
     direction.
     """
     settings, ranked = run.config.training, run.progress.best
-    steps = _averaged(run.selection, run.progress)
+    steps = _averaged_steps(run.selection, run.progress)
     if steps == [ranked[0].step]:
         note = {}
     else:
         for direction in run.directions:
             direction.selection.write_mean(steps)
-        validations = _measured(run)
-        mean = judged(run, validations)
+        validations = _validate_chosen(run)
+        mean = deciding_values(run, validations)
         # A mean of weights from different valleys can be far worse than each: it has to prove itself.
         if mean.as_good_as(ranked[0], higher_is_better(settings.metric)):
             return validations
         note = {"worse": steps, "of": settings.average_checkpoints.of, **_figures(run, mean)}
     for direction in run.directions:
         direction.selection.write_best(ranked[0].step, note)
-    return _measured(run)
+    return _validate_chosen(run)
 
 
-def _figures(run: Training, validated: Validated) -> dict[str, Any]:
+def _figures(run: Training, validated: ValidationRecord) -> dict[str, Any]:
     """Return the deciding values of a validation, for the note of weights."""
     return {"metric": run.config.training.metric, "value": validated.value, "loss": validated.loss}
 
 
-def _averaged(selection: Selection, progress: Progress) -> list[int]:
+def _averaged_steps(selection: Selection, progress: Progress) -> list[int]:
     """Return the steps of the validations whose weights are averaged."""
     return sorted(selection.there(progress)) or [progress.best[0].step]
 
 
-def _measured(run: Training) -> list[Validation]:
+def _validate_chosen(run: Training) -> list[Validation]:
     """Return the validation of the weights to use, in each direction."""
     return [direction.validator(direction.selection.load(direction.model)) for direction in run.directions]
 
 
-def finished(config: Config, folder: RunFolder) -> str:
+def describe_finished(config: Config, folder: RunFolder) -> str:
     """Return the folder and the limits by which a complete training has ended; empty if there is more to do. UserError
     if another version wrote the folder.
     """
@@ -119,12 +119,12 @@ def finished(config: Config, folder: RunFolder) -> str:
     if not folder.last_state.is_file():
         return ""
     progress = checkpoint.progress(folder.last_state)
-    limits = reached(progress, config.training)
+    limits = reached_limits(progress, config.training)
     if not progress.best:
         return ""
-    steps = _averaged(Selection(folder, config.training), progress)
+    steps = _averaged_steps(Selection(folder, config.training), progress)
     both = OBJECTIVES[config.training.objective.kind].both_directions
-    if not limits or not all(_whole(part, progress, steps) for part in [folder, *([folder.reverse] * both)]):
+    if not limits or not all(_is_complete(part, progress, steps) for part in [folder, *([folder.reverse] * both)]):
         return ""
     at = ", ".join(f"training.{name}: {getattr(config.training, name)}" for name in limits)
     more = " ".join(f"--training.{name} N" for name in limits)
@@ -140,7 +140,7 @@ def _describe_changed_data(config: Config, folder: RunFolder) -> str:
     if not (folder.path / STORE).is_dir():  # removed, so that nothing is known
         return ""
     with suppress(UserError, OSError):  # a file that is missing, which a finished run does not need
-        surfaces = any(build.surfaces(config.model))
+        surfaces = any(build.unknown_word_needs(config.model))
         if is_current(config.data, config.text, config.seed, folder.path, surfaces=surfaces):
             return ""
         return ". The files of data.train were written again since: this model has not seen them as they are now"
@@ -159,7 +159,7 @@ def _search_stays(config: Config, folder: RunFolder) -> str:
     return f". {' and '.join(changed)} {stay} in {folder.config}"
 
 
-def _whole(folder: RunFolder, progress: Progress, steps: Sequence[int]) -> bool:
+def _is_complete(folder: RunFolder, progress: Progress, steps: Sequence[int]) -> bool:
     """Return whether the weights to use were chosen among these steps, and their figures were written after that."""
     if not all(path.is_file() for path in (folder.weights(), folder.validation, folder.card)):
         return False

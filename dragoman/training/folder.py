@@ -11,7 +11,7 @@ from typing import Any
 from dragoman.configuration import document, sections
 from dragoman.configuration.config import Config
 from dragoman.data.preparation import STORE
-from dragoman.data.store import PART, discard, sweep
+from dragoman.data.store import PART, discard_store, sweep_stores
 from dragoman.errors import UserError
 from dragoman.files.writing import alone, write_atomically
 from dragoman.run.folder import BEGUN, FORM, KEPT, MADE, PROGRAM, RunFolder
@@ -25,18 +25,18 @@ FREE = {("run",), ("device",), ("search",), ("constraints",), ("training", "aver
 
 
 @contextmanager
-def opened(folder: RunFolder, config: Config) -> Iterator[None]:
+def open_run_folder(folder: RunFolder, config: Config) -> Iterator[None]:
     """Open and lock the run folder, which is empty or was begun by training with the same options.
 
     After a failure, a run in which nothing was saved is removed. UserError if the folder is not a run folder, belongs
     to another run, or is in use.
     """
     there = _exists(folder)
-    with _alone(folder):
-        begun = _begun(folder, config)
+    with _lock(folder):
+        begun = _is_begun(folder, config)
         _sweep(folder)
         if not begun:
-            prove(folder)
+            write_proof(folder)
         try:
             yield
         except BaseException:
@@ -47,13 +47,15 @@ def opened(folder: RunFolder, config: Config) -> Iterator[None]:
 
 
 def check(folder: RunFolder, config: Config) -> None:
-    """Raise the UserErrors of `opened` and change nothing, for a command that has something else to write before."""
+    """Raise the UserErrors of `open_run_folder` and change nothing, for a command that has something else to write
+    before.
+    """
     if _exists(folder):
-        with _alone(folder):
-            _begun(folder, complete(config))
+        with _lock(folder):
+            _is_begun(folder, complete(config))
 
 
-def prove(folder: RunFolder) -> None:
+def write_proof(folder: RunFolder) -> None:
     """Write the proof that training made the folder."""
     begun = datetime.now(UTC).isoformat(timespec="seconds")
     proof = {"program": PROGRAM, "version": __version__, "form": FORM, "begun": begun}
@@ -87,11 +89,11 @@ def _exists(folder: RunFolder) -> bool:
     return folder.path.exists()
 
 
-def _alone(folder: RunFolder) -> AbstractContextManager[None]:
+def _lock(folder: RunFolder) -> AbstractContextManager[None]:
     return alone(folder.path, f"{folder.path}: another process is training this run")
 
 
-def _begun(folder: RunFolder, config: Config) -> bool:
+def _is_begun(folder: RunFolder, config: Config) -> bool:
     """Return whether training made the folder; False if it is empty. UserError if something else or another version
     did, or the run was begun with other options.
     """
@@ -158,7 +160,7 @@ def _sweep(folder: RunFolder) -> None:
         for path in place.iterdir() if place.is_dir() else ():
             if part.fullmatch(path.name):
                 path.unlink()
-    sweep(folder.path / STORE)
+    sweep_stores(folder.path / STORE)
 
 
 def _discard(folder: RunFolder, *, whole: bool) -> None:
@@ -168,7 +170,7 @@ def _discard(folder: RunFolder, *, whole: bool) -> None:
     """
     with suppress(OSError, UserError):
         _sweep(folder)
-        discard(folder.path / STORE)
+        discard_store(folder.path / STORE)
         for place, _ in _places(folder):
             for path in place.iterdir() if place.is_dir() else ():
                 if BEGUN.fullmatch(path.name) and path != folder.mark:

@@ -14,7 +14,7 @@ from dragoman.training.training import Training
 TINY = 1e-6  # added to a norm before dividing by it
 
 
-class Summed(NamedTuple):
+class GradientSums(NamedTuple):
     """Sums over all workers' shares of a step's batches: the loss (nats) with its parts, the number of symbols by which
     it is divided (`Loss.symbols`), and that of target symbols; and the norm of the mean gradient before clipping, and
     whether to stop.
@@ -28,7 +28,7 @@ class Summed(NamedTuple):
     parts: list[float]
 
 
-def gradients(run: Training, batches: Sequence[Batch]) -> Summed:
+def compute_gradients(run: Training, batches: Sequence[Batch]) -> GradientSums:
     """Compute the clipped gradients of the mean loss over all workers' shares of these batches. They are those of one
     batch with all their pairs, since sums are added up before they are divided by the number of all symbols.
     """
@@ -46,7 +46,7 @@ def gradients(run: Training, batches: Sequence[Batch]) -> Summed:
     norm = float(torch.nn.utils.get_total_norm(tensors)) / symbols
     share = min(1.0, (run.config.training.clip_norm or math.inf) / (norm + TINY))
     multiply(tensors, share / symbols)  # the mean and the clipping in one pass
-    return Summed(total, symbols, target_symbols, norm, bool(interrupted), parts)
+    return GradientSums(total, symbols, target_symbols, norm, bool(interrupted), parts)
 
 
 def _forget(run: Training) -> None:

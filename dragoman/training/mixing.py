@@ -11,14 +11,14 @@ from dragoman.configuration.config import Config
 from dragoman.configuration.data import DataConfig
 from dragoman.corpus.cleaning import key
 from dragoman.corpus.examples import corpus_files, is_blank, read_texts
-from dragoman.corpus.parts import divided, lot
-from dragoman.data.batching import Mixture
+from dragoman.corpus.parts import divide_lots, lot
+from dragoman.data.batching import CorpusMixture
 from dragoman.errors import UserError
 from dragoman.evaluation.significance import FEWEST
 from dragoman.files.writing import write_atomically
 from dragoman.run.folder import RunFolder, data_folder
-from dragoman.training.starting import OPTIONS, configured, embeddings, own_folder
-from dragoman.training.transfer import Start
+from dragoman.training.starting import OPTIONS, change_options, embeddings, own_folder
+from dragoman.training.transfer import InitialWeights
 
 MACHINE = "mt"  # the source of that name is what a model had made, where no source is edited
 CORRECTED = 0.25  # the share of the corrections in an epoch
@@ -27,7 +27,7 @@ SEED = 1
 Row = tuple[str, ...]  # a text for each source, and the correction
 
 
-class Corrected(NamedTuple):
+class CorrectedSentence(NamedTuple):
     """A sentence, what a model had made of it (empty if that is not known), and what it should have made."""
 
     source: str
@@ -35,7 +35,7 @@ class Corrected(NamedTuple):
     correction: str
 
 
-class Mixed(NamedTuple):
+class CorrectionsConfig(NamedTuple):
     """The configuration of a run that learns from corrections, a line that describes it, and the sentences that it is
     compared by with the run it starts from, of which neither is trained on any.
     """
@@ -49,7 +49,7 @@ def names(place: str) -> tuple[Row, str, int | None]:
     """Return the sources of a run, its target, and which source is what a model had made, if one is. UserError for a
     run that cannot learn from corrections.
     """
-    run = Start.at(place).run
+    run = InitialWeights.at(place).run
     data = run.config.data
     edited = data.edits if data.edits not in data.recalled else None
     machine = edited or (MACHINE if len(data.source) == 2 and data.source[1] == MACHINE else None)
@@ -63,15 +63,15 @@ def names(place: str) -> tuple[Row, str, int | None]:
 
 def configure(
     place: str,
-    corrections: Sequence[Corrected],
+    corrections: Sequence[CorrectedSentence],
     options: Mapping[str, str],
     check: Callable[[Config], None] = lambda config: None,
-) -> Mixed:
+) -> CorrectionsConfig:
     """Return the configuration of the run at `place` for corrections, with these options as YAML. They are written to a
     folder beside the new run's: train.*, dev.* with a tenth of them and half of the run's development pairs, and held.*
     with the other half. UserError where there are none, or the run's pairs cannot be read.
     """
-    old = Start.at(place).run
+    old = InitialWeights.at(place).run
     sources, target, machine = names(place)
     rows = list(dict.fromkeys(_rows(corrections, len(sources), machine)))
     if not rows:
@@ -91,7 +91,7 @@ def configure(
     values |= {"data.train": [str(folder / "train"), *data.train], "data.dev": str(folder / "dev")}
     values["data.weights"] = [CORRECTED, *((1 - CORRECTED) * share for share in _shares(data, columns))]
     written = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
-    config = configured(old, {**written, **options})
+    config = change_options(old, {**written, **options})
     check(config)
     dev_rows = [row for row in read_texts(data.dev, columns) if not any(map(is_blank, row))]
     if len(dev_rows) < 2 * FEWEST:
@@ -100,7 +100,7 @@ def configure(
             f"least {2 * FEWEST}"
         )
     # By a digest of the source: corrections of one sentence are all in one part.
-    aside = divided(array("Q", [lot(key(row[0]), SEED) for row in rows]), {"dev": max(1, len(rows) // ASIDE)})
+    aside = divide_lots(array("Q", [lot(key(row[0]), SEED) for row in rows]), {"dev": max(1, len(rows) // ASIDE)})
     # Every second pair of the old development data chooses weights; the others compare, and are never seen.
     parts: dict[str, list[Row]] = {"train": [], "dev": dev_rows[::2], "held": dev_rows[1::2]}
     for row in rows:
@@ -115,10 +115,10 @@ def configure(
     description = (
         f"{config.run}: starts from {place}; {len(rows):,} corrections in {folder}, {CORRECTED:.0%} of each epoch"
     )
-    return Mixed(config, description, list(read_texts(str(folder / "held"), columns)))
+    return CorrectionsConfig(config, description, list(read_texts(str(folder / "held"), columns)))
 
 
-def _rows(corrections: Sequence[Corrected], sources: int, machine: int | None) -> Iterator[Row]:
+def _rows(corrections: Sequence[CorrectedSentence], sources: int, machine: int | None) -> Iterator[Row]:
     """Yield what a run can learn from: of a line each, and with what a model had made if it reads that."""
     for source, translation, correction in corrections:
         texts = [source] * sources
@@ -136,7 +136,7 @@ def _shares(data: DataConfig, columns: Sequence[str]) -> list[float]:
         sizes = tuple(sum(1 for _ in read_texts(place, tuple(columns))) for place in data.train)
         if not all(sizes):
             raise UserError(f"{data.train[sizes.index(0)]}: the corpus is empty")
-        weights = list(Mixture.tempered(sizes, data.temperature).weights)
+        weights = list(CorpusMixture.tempered(sizes, data.temperature).weights)
     return [weight / sum(weights) for weight in weights]
 
 

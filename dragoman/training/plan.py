@@ -6,18 +6,18 @@ from itertools import islice
 
 from dragoman.configuration.config import Config
 from dragoman.configuration.data import DataConfig
-from dragoman.data.batching import Mixture, Numbers, Plan, portions
+from dragoman.data.batching import BatchPlan, CorpusMixture, Numbers, split_portions
 from dragoman.data.dataset import Dataset
 from dragoman.errors import UserError
 
 
-def epoch_plan(config: Config, data: Dataset, epoch: int) -> Plan:
+def epoch_plan(config: Config, data: Dataset, epoch: int) -> BatchPlan:
     """Return the rows of each global batch of an epoch."""
     batch = config.training.batch
-    return Plan(*data.offsets, batch.size, batch.type, config.seed, epoch, mixture(config.data, data))
+    return BatchPlan(*data.offsets, batch.size, batch.type, config.seed, epoch, build_mixture(config.data, data))
 
 
-def planned(
+def plan_batches(
     config: Config, data: Dataset, epoch: int, begin: int, portion: int | None
 ) -> Iterator[tuple[Numbers, Numbers | None]]:
     """Yield the rows of each global batch of an epoch from number `begin` on and, for an output that is trained on
@@ -29,30 +29,30 @@ def planned(
     if portion is None:
         return ((rows, None) for rows in plan.batches(begin))
     # Read from the beginning of the epoch: where a portion begins depends on all batches before it.
-    return islice(portions(plan.batches(), lambda rows: data.target_symbols(rows, epoch), portion), begin, None)
+    return islice(split_portions(plan.batches(), lambda rows: data.target_symbols(rows, epoch), portion), begin, None)
 
 
-def mixture(config: DataConfig, data: Dataset) -> Mixture | None:
+def build_mixture(config: DataConfig, data: Dataset) -> CorpusMixture | None:
     """Return how parts of the corpus are drawn; None = each row once an epoch. UserError if an empty part has a
     weight.
     """
     sizes = tuple(data.train.notes["parts"])
     if not config.weights:
-        return Mixture.tempered(sizes, config.temperature) if config.temperature > 1 else None
+        return CorpusMixture.tempered(sizes, config.temperature) if config.temperature > 1 else None
     for name, size in zip(config.parts, sizes, strict=True):
         if not size:
             raise UserError(f"data.weights: {name} has no pair to draw, since all were left out")
-    return Mixture(sizes, config.weights)
+    return CorpusMixture(sizes, config.weights)
 
 
-def drawn(config: DataConfig, data: Dataset) -> str:
+def describe_mixture(config: DataConfig, data: Dataset) -> str:
     """Return a line about how many pairs of each part an epoch has; empty if each pair comes once."""
-    mix = mixture(config, data)
+    mix = build_mixture(config, data)
     parts = zip(config.parts, mix.quotas, mix.sizes, strict=True) if mix else ()
     return ", ".join(f"{quota:,} of {name} (of {size:,})" for name, quota, size in parts)
 
 
-def length(config: Config, data: Dataset) -> int:
+def count_steps(config: Config, data: Dataset) -> int:
     """Return the number of steps of training (approximate for batches of symbols), unless it runs out of patience."""
     settings = config.training
     limits = [settings.steps] if settings.steps else []

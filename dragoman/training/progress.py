@@ -22,7 +22,7 @@ Count = Annotated[int, Field(ge=0, le=2**53)]
 Amount = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class Validated(NamedTuple):
+class ValidationRecord(NamedTuple):
     """The result of a validation: its step, the value of the deciding metric, and the loss (nats per symbol)."""
 
     value: float
@@ -37,7 +37,7 @@ class Validated(NamedTuple):
         # False sorts before True: known values come first. Higher is better becomes lower is better by the sign.
         return unknown, 0.0 if unknown else -self.value if higher_is_better else self.value, self.loss
 
-    def as_good_as(self, other: "Validated", higher_is_better: bool) -> bool:
+    def as_good_as(self, other: "ValidationRecord", higher_is_better: bool) -> bool:
         """Return whether it is no worse."""
         return self.rank(higher_is_better) <= other.rank(higher_is_better)
 
@@ -65,8 +65,8 @@ class Progress:
     parts: list[Amount] = field(default_factory=list)
     skipped: Count = 0
     skipped_in_a_row: Count = 0
-    validations: list[Validated] = field(default_factory=list)
-    best: list[Validated] = field(default_factory=list)
+    validations: list[ValidationRecord] = field(default_factory=list)
+    best: list[ValidationRecord] = field(default_factory=list)
     memory: Count = 0
     length: Count = 0
     version: int = VERSION
@@ -96,7 +96,7 @@ class Progress:
         improved = self.improved(higher_is_better)
         return improved[::-1].index(True) if True in improved else 0
 
-    def note(self, validation: Validated, higher_is_better: bool, keep: int) -> None:
+    def note(self, validation: ValidationRecord, higher_is_better: bool, keep: int) -> None:
         """Record a validation, and rank it among the `keep` best; among equals the earlier comes first."""
         self.validations.append(validation)
         self.best = sorted([*self.best, validation], key=lambda ranked: (ranked.rank(higher_is_better), ranked.step))[

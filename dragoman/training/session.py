@@ -15,14 +15,14 @@ from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files.writing import write_atomically
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.weights import allocate, check, read_shapes
+from dragoman.model.weights import allocate_memory, check_weights, read_shapes
 from dragoman.run.folder import RunFolder
 from dragoman.training import baselines, checkpoint, own_pairs, pretrained
 from dragoman.training.checkpoint import Selection
 from dragoman.training.checks import complete, problems
 from dragoman.training.cuda_graphs import CudaGraphs
-from dragoman.training.finishing import finish, finished
-from dragoman.training.folder import opened, prove, write_config
+from dragoman.training.finishing import describe_finished, finish
+from dragoman.training.folder import open_run_folder, write_config, write_proof
 from dragoman.training.journal import NullLog, TrainingLog
 from dragoman.training.moving_average import MovingAverage
 from dragoman.training.objectives.consistency import CONSISTENCIES, Consistency
@@ -31,10 +31,10 @@ from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.optimizer import OPTIMIZERS, SCHEDULES
 from dragoman.training.own_pairs import Pairs
-from dragoman.training.plan import drawn, length
+from dragoman.training.plan import count_steps, describe_mixture
 from dragoman.training.progress import Progress
 from dragoman.training.trainer import train as train_to_the_end
-from dragoman.training.training import Direction, Training
+from dragoman.training.training import Training, TrainingDirection
 from dragoman.training.transfer import begin, freeze
 from dragoman.training.validation import Validator
 from dragoman.training.workers import SignalHandler, Workers
@@ -61,11 +61,11 @@ def train(
     with ExitStack() as stack:
         workers = stack.enter_context(Workers())
         if workers.leads:
-            stack.enter_context(opened(folder, config))
+            stack.enter_context(open_run_folder(folder, config))
         # All workers run the same code; only the leader's log and folder are real.
         journal = TrainingLog(folder, quiet=quiet) if workers.leads else NullLog(folder)
         # Before the file of options is written: a finished run keeps those it was trained with.
-        if ended := finished(config, folder):
+        if ended := describe_finished(config, folder):
             journal.say(ended)
             return folder
         if workers.leads:
@@ -87,7 +87,7 @@ def train(
             if measured := baselines.load_or_measure(direction, anew=not run.saved):
                 journal.say(f"{run.named(direction)}without a model: {measured}")
         run.clock.seconds()  # which is no time of training
-        if shares := drawn(config.data, run.data):
+        if shares := describe_mixture(config.data, run.data):
             journal.say(f"an epoch draws {shares}")
         for direction in run.directions:
             stack.enter_context(direction.journal).open(run.progress, run.schedule.length)
@@ -113,14 +113,14 @@ def assemble(
         folder.path,
         keep_tokenizers=folder.last_state.is_file(),
         source_dropout=config.training.source_dropout,
-        surfaces=build.surfaces(config.model),
+        surfaces=build.unknown_word_needs(config.model),
     )
     if workers.leads:
         workers.barrier()
     # Right before the first random values, whatever has been done until here: a corpus may be prepared or not.
     torch.manual_seed(config.seed)
     model = _model(config, data, folder.last_state).to(device.torch_device)
-    steps = length(config, data)
+    steps = count_steps(config, data)
     graphs = CudaGraphs(journal.say) if CudaGraphs.wanted(config, device) else None
     objective = _objective(config, model, data, steps, graphs or Consistency.forward_passes).to(device.torch_device)
     for module in (model, *objective.children()):
@@ -185,7 +185,7 @@ def _objective(config: Config, model: Seq2Seq, data: Dataset, steps: int, forwar
     def reversed_model() -> Seq2Seq:
         (source,) = data.sources
         assert isinstance(source, Language)
-        return build.build_for(config, (data.target,), source)
+        return build.build_model(config, (data.target,), source)
 
     context = ObjectiveContext(
         model,
@@ -203,13 +203,13 @@ def _objective(config: Config, model: Seq2Seq, data: Dataset, steps: int, forwar
 def _model(config: Config, data: Dataset, state: Path) -> Seq2Seq:
     """Build the model, without initial values if a state replaces them. UserError if the state is of another model."""
     if not state.is_file():
-        return build.build_for(config, data.sources, data.target)
+        return build.build_model(config, data.sources, data.target)
     prefix = f"{checkpoint.WEIGHTS}model."
     # From the header alone, without the tensors: another model is found before anything is allocated.
     shapes = {name.removeprefix(prefix): shape for name, shape in read_shapes(state).items() if name.startswith(prefix)}
-    model = build.empty_for(config, data.sources, data.target)
-    check(model, shapes, state)
-    allocate(model)
+    model = build.build_empty_model(config, data.sources, data.target)
+    check_weights(model, shapes, state)
+    allocate_memory(model)
     return model
 
 
@@ -226,12 +226,12 @@ def reversed_config(config: Config) -> Config:
     return config.model_copy(update={"run": run, "data": data, "text": text})
 
 
-def reverse(run: Training, model: Seq2Seq) -> Direction:
+def reverse(run: Training, model: Seq2Seq) -> TrainingDirection:
     """Return the other direction of a run, with its folder begun."""
     config, folder, data = reversed_config(run.config), run.folder.reverse, run.data.reversed()
     if run.workers.leads:
         if not folder.mark.is_file():
-            prove(folder)
+            write_proof(folder)
         (source,) = data.sources
         assert isinstance(source, Language)
         source.save(folder.path, "source")
@@ -240,4 +240,4 @@ def reverse(run: Training, model: Seq2Seq) -> Direction:
             file.write(document.dump(config))
     journal = TrainingLog(folder, quiet=True) if run.workers.leads else NullLog(folder)
     validator = Validator(config, data, run.device, folder)
-    return Direction(config, folder, data, model, journal, validator, Selection(folder, config.training))
+    return TrainingDirection(config, folder, data, model, journal, validator, Selection(folder, config.training))

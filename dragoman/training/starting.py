@@ -22,7 +22,7 @@ from dragoman.evaluation.metrics.table import METRICS
 from dragoman.run.folder import data_folder
 from dragoman.run.run import Run
 from dragoman.training.checks import load_config
-from dragoman.training.transfer import Start
+from dragoman.training.transfer import InitialWeights
 
 # What suits weights that need not be found anew; the rest, the learning rate too, is that run's (docs/starting.md).
 OPTIONS: Mapping[str, Any] = {
@@ -38,7 +38,7 @@ OPTIONS: Mapping[str, Any] = {
 }
 
 
-class Started(NamedTuple):
+class FinetuneConfig(NamedTuple):
     """The configuration of a run that starts from another, and a line that describes it."""
 
     config: Config
@@ -47,12 +47,12 @@ class Started(NamedTuple):
 
 def configure(
     place: str, files: Sequence[str], options: Mapping[str, str], check: Callable[[Config], None] = lambda config: None
-) -> Started:
+) -> FinetuneConfig:
     """Return the configuration of the run at `place` for the pairs of these files or prefixes, with these options as
     YAML. Unless they name development pairs, some are set aside: the pairs are copied to a folder beside the new run's,
     in two parts, after `check`. UserError where the run is of more than pairs, or these cannot be read.
     """
-    old = Start.at(place).run
+    old = InitialWeights.at(place).run
     names = _languages(old)
     places = corpora(files, names).places
     corpus_files(places, *names)
@@ -64,7 +64,7 @@ def configure(
     values["data.train"] = str(folder / "train") if aside else list(places)
     values["data.dev"] = str(folder / "dev")
     written = {key: json.dumps(value, ensure_ascii=False) for key, value in values.items()}
-    config = configured(old, {**written, **options})
+    config = change_options(old, {**written, **options})
     # Before the pairs are copied, so that wrong options are reported at once.
     check(config)
     copies = ""
@@ -76,10 +76,10 @@ def configure(
     settings = config.training
     limits = f"learning rate {rate}, at most {settings.epochs} epoch{'s' * (settings.epochs != 1)}"
     limits += f", patience {settings.patience}, judged by {settings.metric}"
-    return Started(config, f"{config.run}: starts from {place}; {copies}text and model are that run's; {limits}")
+    return FinetuneConfig(config, f"{config.run}: starts from {place}; {copies}text and model are that run's; {limits}")
 
 
-def configured(old: Run, options: dict[str, str]) -> Config:
+def change_options(old: Run, options: dict[str, str]) -> Config:
     """Return the configuration of a run with other options. UserError if it has the same folder."""
     config = load_config(old.folder.config, options)
     if Path(config.run).resolve() == old.folder.path.resolve():

@@ -16,9 +16,9 @@ from dragoman.data.batching import prefetch
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import higher_is_better
 from dragoman.training import checkpoint
-from dragoman.training.gradients import gradients
-from dragoman.training.plan import planned
-from dragoman.training.progress import Progress, Validated, peak_memory
+from dragoman.training.gradients import compute_gradients
+from dragoman.training.plan import plan_batches
+from dragoman.training.progress import Progress, ValidationRecord, peak_memory
 from dragoman.training.training import Training
 from dragoman.training.validation import Validation
 
@@ -36,7 +36,7 @@ def train(run: Training) -> None:
     finite; the saved state is then one in which it was.
     """
     progress, settings = run.progress, run.config.training
-    while not _ended(run):
+    while not _has_ended(run):
         for batches in _rest_of_epoch(run):  # a resumed run begins within its epoch
             interrupted = _update(run, batches)
             if settings.validate_every and progress.step % settings.validate_every == 0:
@@ -46,7 +46,7 @@ def train(run: Training) -> None:
                 if not progress.skipped_in_a_row:
                     _save(run)
                 raise _interrupted(run)
-            if _ended(run):
+            if _has_ended(run):
                 break
         else:
             # Only when the epoch has come to its end, and no limit within it has ended the training.
@@ -84,7 +84,7 @@ def _diverged(run: Training, reason: str) -> UserError:
     )
 
 
-def reached(progress: Progress, settings: TrainingConfig) -> list[str]:
+def reached_limits(progress: Progress, settings: TrainingConfig) -> list[str]:
     """Return the limits that have been reached and end training: functions of the progress alone, so a resumed run
     agrees.
     """
@@ -94,8 +94,8 @@ def reached(progress: Progress, settings: TrainingConfig) -> list[str]:
     return [name for name, limit in limits.items() if limit is not None and at[name] >= limit]
 
 
-def _ended(run: Training) -> bool:
-    return bool(reached(run.progress, run.config.training))
+def _has_ended(run: Training) -> bool:
+    return bool(reached_limits(run.progress, run.config.training))
 
 
 def _rest_of_epoch(run: Training) -> Generator[Sequence[Batch], None, None]:
@@ -103,7 +103,7 @@ def _rest_of_epoch(run: Training) -> Generator[Sequence[Batch], None, None]:
     thread. The last step has those that are left.
     """
     epoch = run.progress.epoch
-    rest = planned(run.config, run.data, epoch, run.progress.position, run.model.output.portion)
+    rest = plan_batches(run.config, run.data, epoch, run.progress.position, run.model.output.portion)
     batches = (run.data.batch(run.workers.shard(rows), epoch).within(portion) for rows, portion in rest)
     if graphs := run.graphs:
         # Asked for each batch: the first recording may find that this model cannot have graphs.
@@ -121,7 +121,7 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
     progress, settings = run.progress, run.config.training
     # Seeded anew at each step, so that a resumed run draws what it would have drawn; `hash` is salted.
     torch.manual_seed(zlib.crc32(f"{run.config.seed}:{progress.step}:{run.workers.rank}".encode()))
-    sums = gradients(run, batches)
+    sums = compute_gradients(run, batches)
     finite = math.isfinite(sums.loss) and math.isfinite(sums.norm)
     if finite and progress.step % settings.save_every == 0 and progress.step != run.saved:
         _save(run)  # the new loss shows that the last update did not ruin the weights
@@ -190,7 +190,7 @@ def _validate(run: Training) -> None:
     # The average is what will be used, so it is what is measured and kept.
     with run.average.swapped_in() if run.average else nullcontext():
         # One worker validates, and all rank the same figures: they must agree on when to end.
-        validated = run.workers.broadcast(_measured(run) if run.workers.leads else "")
+        validated = run.workers.broadcast(_try_validation(run) if run.workers.leads else "")
         if isinstance(validated, str):
             raise _diverged(run, validated)
         progress.note(validated, higher_is_better(settings.metric), settings.average_checkpoints.count)
@@ -207,7 +207,7 @@ def _validate(run: Training) -> None:
     _save(run)
 
 
-def _measured(run: Training) -> Validated | str:
+def _try_validation(run: Training) -> ValidationRecord | str:
     """Return the result on the development set, or the reason why the model can no longer be validated."""
     validations = []
     for direction in run.directions:
@@ -215,16 +215,16 @@ def _measured(run: Training) -> Validated | str:
             validation = direction.validator(direction.model)
         except UserError as error:  # raised by the search, which finds no probabilities: the corpus was checked before
             return str(error)
-        if fault := _hopeless(validation.values["loss"], len(direction.data.target.vocabulary)):
+        if fault := _divergence(validation.values["loss"], len(direction.data.target.vocabulary)):
             return fault
         run.progress.seconds += run.clock.seconds()
         direction.journal.row(run.progress, {f"valid/{name}": value for name, value in validation.values.items()})
         run.journal.say(f"step {run.progress.step:>7,}  {run.named(direction)}{validation}")
         validations.append(validation)
-    return judged(run, validations)
+    return deciding_values(run, validations)
 
 
-def _hopeless(loss: float, symbols: int) -> str:
+def _divergence(loss: float, symbols: int) -> str:
     """Return what is wrong with the development loss, if training cannot recover from it; empty otherwise."""
     if not math.isfinite(loss):
         return "the loss of the development data was not a finite number"
@@ -235,12 +235,12 @@ def _hopeless(loss: float, symbols: int) -> str:
     return f"the loss of the development data was {figure(loss)}, and that of a guess among {symbols:,} is {guess:.2f}"
 
 
-def judged(run: Training, validations: Sequence[Validation]) -> Validated:
+def deciding_values(run: Training, validations: Sequence[Validation]) -> ValidationRecord:
     """Return the deciding values of a validation in each direction: their mean if there are two."""
     value, loss = (
         fmean(validation.values[name] for validation in validations) for name in (run.config.training.metric, "loss")
     )
-    return Validated(value, loss, run.progress.step)
+    return ValidationRecord(value, loss, run.progress.step)
 
 
 def _save(run: Training) -> None:

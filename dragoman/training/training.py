@@ -23,7 +23,7 @@ from dragoman.training.workers import SignalHandler, Workers
 
 
 @dataclass
-class Direction:
+class TrainingDirection:
     """A model of one direction with its run folder, and the parts that validate it, select weights and log."""
 
     config: Config
@@ -36,7 +36,7 @@ class Direction:
 
 
 @dataclass
-class Training(Direction):
+class Training(TrainingDirection):
     """Everything that a run trains with, the same on every worker; only the leader writes and prints."""
 
     objective: Objective
@@ -46,7 +46,7 @@ class Training(Direction):
     workers: Workers
     stop: SignalHandler
     progress: Progress
-    reverse: Direction | None = None  # from target to source, if both are trained together
+    reverse: TrainingDirection | None = None  # from target to source, if both are trained together
     average: MovingAverage | None = None  # of the weights, which is validated and kept in their place
     graphs: CudaGraphs | None = None  # which replay forward passes, over rounded batches
     saved: int = 0  # the step of the state on the disk; 0 = there is none
@@ -54,11 +54,11 @@ class Training(Direction):
     freed: FreedMemory = field(default_factory=FreedMemory)
 
     @property
-    def directions(self) -> list[Direction]:
+    def directions(self) -> list[TrainingDirection]:
         """The direction that the run is named after, and the reverse if there is one."""
         return [self, self.reverse] if self.reverse else [self]
 
-    def named(self, direction: Direction) -> str:
+    def named(self, direction: TrainingDirection) -> str:
         """Return the direction that a line is about; empty if there is only one."""
         return f"{direction.config.data.languages}  " if self.reverse else ""
 

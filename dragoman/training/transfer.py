@@ -18,25 +18,25 @@ from dragoman.errors import UserError
 from dragoman.files.reading import compute_sha256
 from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.weights import check, fill, read_shapes, read_tensors
+from dragoman.model.weights import check_weights, load_weights, read_shapes, read_tensors
 from dragoman.run.run import Run
 from dragoman.text.mark import Symbol
 from dragoman.text.tokenizer import REPLACEMENT
 from dragoman.training.folder import note_start
-from dragoman.training.training import Direction, Training
+from dragoman.training.training import Training, TrainingDirection
 
 SUFFIX = ".safetensors"
 Origins = list[list[int]]  # for each symbol, those of another vocabulary that it starts as the mean of; none = all
 
 
-class Start(NamedTuple):
+class InitialWeights(NamedTuple):
     """A trained run, and which of its weights to begin with."""
 
     run: Run
     weights: Path
 
     @classmethod
-    def at(cls, place: str, *, reverse: bool = False) -> "Start":
+    def at(cls, place: str, *, reverse: bool = False) -> "InitialWeights":
         """Return the run in a folder, or with one of its files of weights; or the run of its other direction."""
         path = Path(place)
         folder, name = (path.parent, path.name) if path.suffix == SUFFIX else (path, None)
@@ -44,7 +44,7 @@ class Start(NamedTuple):
         run = Run.load(run.folder.reverse.path) if reverse else run
         weights = run.weights(name)
         # Against the run's own model: a damaged file is reported before the weights of the new one are touched.
-        check(build.empty_for(run.config, run.sources, run.target), read_shapes(weights), weights)
+        check_weights(build.build_empty_model(run.config, run.sources, run.target), read_shapes(weights), weights)
         return cls(run, weights)
 
     @property
@@ -71,7 +71,7 @@ def begin(run: Training, place: str) -> None:
     """
     for direction in run.directions:
         try:
-            start = Start.at(place, reverse=direction is not run)
+            start = InitialWeights.at(place, reverse=direction is not run)
         except UserError as error:
             raise UserError(f"training.init_from: {error}") from None
         if start.run.folder.path.resolve() == direction.folder.path.resolve():
@@ -88,7 +88,7 @@ def begin(run: Training, place: str) -> None:
         run.journal.say(description)
 
 
-def transfer(model: Seq2Seq, config: Config, sides: Sequence[Source], start: Start) -> None:
+def transfer(model: Seq2Seq, config: Config, sides: Sequence[Source], start: InitialWeights) -> None:
     """Fill a model from these sources to a target, the last, with the weights of another run.
 
     Of a table with a row for each symbol, those of symbols that both runs have are kept, and each other row is the mean
@@ -109,7 +109,7 @@ def transfer(model: Seq2Seq, config: Config, sides: Sequence[Source], start: Sta
     origin = cache(origins)
     for name, side in model.by_symbol().items():
         if name not in tensors or side >= len(there) - 1:
-            continue  # `fill` tells it
+            continue  # `load_weights` tells it
         own, old = here[side], there[side]
         if isinstance(own, Language) and isinstance(old, Language) and len(tensors[name]) == len(old.vocabulary):
             tensors[name] = _rows(tensors[name], origin(own, old), old.vocabulary.first)
@@ -120,7 +120,7 @@ def transfer(model: Seq2Seq, config: Config, sides: Sequence[Source], start: Sta
         if isinstance(own, Language) and isinstance(old, Language) and len(tensors[name]) == len(old.alphabet):
             tensors[name] = _rows(tensors[name], letters(own, old), old.alphabet.first)
     try:
-        fill(model, tensors, start.weights)
+        load_weights(model, tensors, start.weights)
     except UserError as error:
         same = f"`model`, and sources of the same kinds, as {run.folder.config}"
         raise UserError(f"training.init_from: {error}; this run needs the same {same}") from None
@@ -170,7 +170,7 @@ def _rows(table: Tensor, origins: Origins, first: int) -> Tensor:
     return torch.stack(means).to(table.dtype)
 
 
-def _differences(new: Direction, old: Run) -> Iterator[str]:
+def _differences(new: TrainingDirection, old: Run) -> Iterator[str]:
     """Yield what is not as in the run that a training begins with: options of the model, and symbols."""
     keys = [dotted(("model", *key)) for key in sections.differences(old.config.model, new.config.model)]
     if keys:

@@ -17,7 +17,7 @@ from dragoman.configuration.data import LanguagePair
 from dragoman.configuration.messages import figure
 from dragoman.data.batch import Batch
 from dragoman.data.dataset import Dataset
-from dragoman.data.denoising import masked, noise
+from dragoman.data.denoising import mask_text, noise
 from dragoman.devices import Device
 from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.metrics.table import METRICS
@@ -41,7 +41,7 @@ class Likelihood(NamedTuple):
 
     @classmethod
     def of(cls, sums: Sequence[float]) -> "Likelihood":
-        """Return the likelihood for sums of what `likelihoods` counts."""
+        """Return the likelihood for sums of what `count_likelihoods` counts."""
         loss, right, symbols = sums
         return cls(loss / symbols, 100.0 * right / symbols)
 
@@ -66,7 +66,7 @@ class Validation(NamedTuple):
 
 
 @torch.inference_mode()
-def likelihoods(model: Seq2Seq | Ensemble, batches: Iterable[Batch]) -> Float[np.ndarray, "N 3"]:
+def count_likelihoods(model: Seq2Seq | Ensemble, batches: Iterable[Batch]) -> Float[np.ndarray, "N 3"]:
     """Count for each reference, under teacher forcing: its negative log-likelihood (never smoothed), the symbols that
     were ranked first, and all symbols.
     """
@@ -79,13 +79,13 @@ def likelihoods(model: Seq2Seq | Ensemble, batches: Iterable[Batch]) -> Float[np
     return torch.cat(rows).numpy()
 
 
-def likelihood(model: Seq2Seq | Ensemble, batches: Iterable[Batch]) -> Likelihood:
+def measure_likelihood(model: Seq2Seq | Ensemble, batches: Iterable[Batch]) -> Likelihood:
     """Return mean negative log-likelihood of the references, and accuracy under teacher forcing."""
-    return Likelihood.of(likelihoods(model, batches).sum(axis=0).tolist())
+    return Likelihood.of(count_likelihoods(model, batches).sum(axis=0).tolist())
 
 
-class Predicted(NamedTuple):
-    """A score of `inspection.prediction` as a measure of what `likelihoods` counts, so that it has an interval."""
+class PredictionMeasure(NamedTuple):
+    """A score of `inspection.prediction` as a measure of what `count_likelihoods` counts, with an interval."""
 
     score: Score
 
@@ -136,7 +136,7 @@ class Validator:
         if (hides := noise(config.data)) and pair.target in pair.sources:
 
             def masks(symbols: list[Symbol]) -> list[Symbol]:
-                return masked(hides, symbols, f"{config.seed}:dev:{' '.join(map(str, symbols))}")
+                return mask_text(hides, symbols, f"{config.seed}:dev:{' '.join(map(str, symbols))}")
 
             assert isinstance(processor.reading, ModelInputs)
             # A function of the text, so that validations are comparable with each other.
@@ -146,7 +146,7 @@ class Validator:
     def _measured(self, translator: Translator, pair: LanguagePair) -> Validation:
         """Return the result on the development set of one pair."""
         sources, references = zip(*self.development[pair], strict=True)
-        scored = likelihood(translator.scorer, translator.pairs(sources, references, to=pair.target))
+        scored = measure_likelihood(translator.scorer, translator.pairs(sources, references, to=pair.target))
         values = {"loss": scored.loss, "perplexity": scored.perplexity, "accuracy": scored.accuracy}
         translations = translator.translate(sources, to=pair.target)
         texts = [translation.text for translation in translations]

@@ -7,7 +7,7 @@ from itertools import chain, islice
 from dragoman.corpus.features import Given
 from dragoman.data.batch import SourceBatch
 from dragoman.data.language import Source
-from dragoman.data.recall import Recall
+from dragoman.data.recall import FuzzyMatcher
 from dragoman.text.mark import Mark
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
@@ -42,7 +42,7 @@ class CombinedInputs:
         return CombinedInputs(tuple(member.summed for member in self.members))
 
     @property
-    def recall(self) -> Recall | None:
+    def recall(self) -> FuzzyMatcher | None:
         """The memory of the first model that has the most answers of one."""
         recalls = [member.recall for member in self.members if member.recall]
         return max(recalls, key=lambda recall: len(recall.answers), default=None)

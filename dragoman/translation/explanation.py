@@ -15,7 +15,7 @@ from dragoman.translation.attention_matrix import SHORT, AttentionMatrix, Source
 from dragoman.translation.explanation_form import ExplanationForm
 from dragoman.translation.maps import Contrast, Map, SourceContrast, SourceMaps
 from dragoman.visualization import explained, heatmap
-from dragoman.visualization.explained import BeamNode, Shown
+from dragoman.visualization.explained import AttributionMap, BeamNode
 
 Method = Literal["attention", "gradient", "erasure"]
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
@@ -115,21 +115,21 @@ class Explanation:
             for method, seen in matrices
         )
 
-    def _shown(self) -> dict[str, Shown]:
+    def _shown(self) -> dict[str, AttributionMap]:
         """The map of words by each method."""
-        shown = dict[str, Shown]()
+        shown = dict[str, AttributionMap]()
         for method in METHODS:
             maps = [source.attention for source in self.attended]
             if method != "attention":
                 maps = [getattr(source, method) for source in self.sources]
-            shown[method] = Shown(np.concatenate(maps, 1), self._columns(), method != "attention")
+            shown[method] = AttributionMap(np.concatenate(maps, 1), self._columns(), method != "attention")
         return shown
 
-    def _shares(self) -> Shown | None:
+    def _shares(self) -> AttributionMap | None:
         """The attention to each of several sources as a whole, and to a sentinel."""
         seen = self.matrix("attention")
         return (
-            Shown(seen.attention[:, seen.shares], [seen.columns[place] for place in seen.shares])
+            AttributionMap(seen.attention[:, seen.shares], [seen.columns[place] for place in seen.shares])
             if seen.shares
             else None
         )

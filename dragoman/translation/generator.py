@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
-from dragoman.data.batch import pad
+from dragoman.data.batch import pad_tokens
 from dragoman.data.language import Language
 from dragoman.devices import Device
 from dragoman.errors import UserError
@@ -19,10 +19,10 @@ from dragoman.model.predictor import Predictor
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.constraints import (
     CONSTRAINTS,
-    All,
+    CombinedConstraints,
     Constraint,
     ConstraintContext,
-    FittingEdits,
+    EditConstraint,
     ForbiddenSymbols,
     Prefix,
     first_forbidden,
@@ -31,8 +31,8 @@ from dragoman.search.decoding import Deadline, Trace
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
-from dragoman.search.shortlist import Shortlist, shortlisted
-from dragoman.search.spans import Accepted
+from dragoman.search.shortlist import Shortlist, restrict_model
+from dragoman.search.spans import PrefixFilter
 from dragoman.text.edits import OPERATIONS
 from dragoman.text.mark import Mark
 from dragoman.translation import source_inputs
@@ -140,7 +140,7 @@ class SequenceGenerator:
         model: Predictor[Any] = self.predictor or self.scorer
         # The shortlist is inside: what transforms wrap around it sees the symbols that it has left.
         if self.shortlist:
-            model = shortlisted(model, self.shortlist.allowed(sources, self._required(batch)))
+            model = restrict_model(model, self.shortlist.allowed(sources, self._required(batch)))
         for transform in active:
             constraints += transform.constraints(batch, device, strict=strict)
             model = transform.wrap(model, batch, device)
@@ -153,7 +153,7 @@ class SequenceGenerator:
                 task.n_best,
                 task.spare,
                 # None, not an empty one: without constraints a search may look at the most probable symbols alone.
-                constraint=All(constraints) if constraints else None,
+                constraint=CombinedConstraints(constraints) if constraints else None,
                 seeds=[sentence.seed for sentence in batch],
                 deadline=task.deadline,
                 trace=task.trace,
@@ -172,7 +172,7 @@ class SequenceGenerator:
     def first_forbidden(self, prefixes: Sequence[Sequence[int]]) -> int | None:
         """Return the place of the first prefix, as ids, that the configured constraints do not allow."""
         named = self._configured(len(prefixes))
-        return first_forbidden(self._padded(prefixes), All(named)) if named and prefixes else None
+        return first_forbidden(self._padded(prefixes), CombinedConstraints(named)) if named and prefixes else None
 
     def _configured(self, sentences: int) -> list[Constraint]:
         """Return the configured constraints."""
@@ -185,13 +185,13 @@ class SequenceGenerator:
         device = self.device.torch_device
         # Asked of each beginning that a beam could keep, hence only of sentences that need it.
         if strict:
-            constraints.append(Accepted(len(batch), lambda number, ids: batch[number].accepts(ids), device))
+            constraints.append(PrefixFilter(len(batch), lambda number, ids: batch[number].accepts(ids), device))
         if any(sentence.prefix for sentence in batch):
             constraints.append(Prefix(self._padded([sentence.prefix for sentence in batch])))
         if self.processor.edited is not None:
             # Of what is read: nothing behind it can be kept or deleted.
             lengths = torch.tensor([len(sentence.truncated[self.processor.edited]) for sentence in batch])
-            constraints.append(FittingEdits(lengths.to(device), self.target.vocabulary.ids(OPERATIONS)))
+            constraints.append(EditConstraint(lengths.to(device), self.target.vocabulary.ids(OPERATIONS)))
         return constraints
 
     def _required(self, batch: Sequence[Sentence]) -> Tensor:
@@ -204,4 +204,4 @@ class SequenceGenerator:
         )
 
     def _padded(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        return pad([list(row) for row in rows]).ids.to(self.device.torch_device)
+        return pad_tokens([list(row) for row in rows]).ids.to(self.device.torch_device)

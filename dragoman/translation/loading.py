@@ -13,15 +13,15 @@ from dragoman.corpus import dictionary as dictionary_files
 from dragoman.corpus.dictionary import Dictionary
 from dragoman.data.language import Language, Source
 from dragoman.data.lexicon import Lexicon
-from dragoman.data.marks import foreign, target_marks
-from dragoman.data.recall import Recall, recall
-from dragoman.data.surfaces import Surfaces
+from dragoman.data.marks import find_foreign_symbols, target_marks
+from dragoman.data.recall import FuzzyMatcher, load_matcher
+from dragoman.data.surfaces import UnknownWordNeeds
 from dragoman.deployment import engine as onnx
 from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.files.reading import compute_sha256
 from dragoman.model import build
-from dragoman.model.attention.normalizers import competes
+from dragoman.model.attention.normalizers import weights_compete
 from dragoman.model.int8 import Int8
 from dragoman.run.run import Run
 from dragoman.search import shortlist as shortlists
@@ -157,7 +157,7 @@ def _folders(folder: str | Path | Sequence[str | Path]) -> list[str | Path]:
 def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memory: str | Path | None) -> Translator:
     """Return the translator of one run."""
     data, folder = run.config.data, run.folder.path
-    translation_memory = recall(data, run.sources, folder, memory) if data.recalled else None
+    translation_memory = load_matcher(data, run.sources, folder, memory) if data.recalled else None
     rest = processor_of(run.config, run.sources, run.target, folder, translation_memory), run.config.search, device
     if engine == "onnx":
         translator = Translator(lambda: run.model(predictor.weights), *rest)
@@ -227,7 +227,7 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
         mark: sorted(set.intersection(*(set(member.processor.foreign[mark]) for member in members)))
         for mark in first.processor.foreign
     }
-    surfaces = Surfaces(*map(any, zip(*(member.processor.surfaces for member in members), strict=True)))
+    surfaces = UnknownWordNeeds(*map(any, zip(*(member.processor.surfaces for member in members), strict=True)))
     attends = any(member.processor.attends for member in members)
     processor = Processor(readings, first.target, first.edited, first.marks, unsaid, surfaces, attends)
 
@@ -245,13 +245,13 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
 
 
 def processor_of(
-    config: Config, sources: tuple[Source, ...], target: Language, folder: Path, memory: Recall | None = None
+    config: Config, sources: tuple[Source, ...], target: Language, folder: Path, memory: FuzzyMatcher | None = None
 ) -> Processor:
     """Return the processor of a model trained with this configuration in this run folder, without text transforms."""
     taught_end = any(spec.options.get("unlinked") == "end" for spec in config.training.penalties)
-    surfaces = build.surfaces(config.model)
+    surfaces = build.unknown_word_needs(config.model)
     protection = Protection.of(config.text.protect)
-    foreign_symbols = foreign(config.data, folder)
+    foreign_symbols = find_foreign_symbols(config.data, folder)
     if protection:  # which marks a translation has is decided by its sources
         marks = set(target.vocabulary.ids(MARKS))
         foreign_symbols = {mark: [id_ for id_ in ids if id_ not in marks] for mark, ids in foreign_symbols.items()}
@@ -263,7 +263,7 @@ def processor_of(
             memory,
             spells=surfaces.sources,
             protection=protection,
-            competing=competes(config.model.attention.normalizer),
+            competing=weights_compete(config.model.attention.normalizer),
         ),
         target,
         config.data.edited,

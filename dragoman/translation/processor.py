@@ -11,7 +11,7 @@ import numpy as np
 from dragoman.corpus.features import Given
 from dragoman.data.batch import Batch
 from dragoman.data.language import Language
-from dragoman.data.surfaces import NOTHING, Surfaces
+from dragoman.data.surfaces import NOTHING, UnknownWordNeeds
 from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.model.predictor import ScoredBatch
@@ -47,7 +47,7 @@ class Processor:
     edited: int | None = None
     marks: Mapping[str, Mark] = field(default_factory=dict)
     foreign: Mapping[Mark, list[int]] = field(default_factory=dict)
-    surfaces: Surfaces = NOTHING
+    surfaces: UnknownWordNeeds = NOTHING
     attends: bool = True
     transforms: tuple[TextTransform, ...] = ()
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from dragoman.configuration import arguments, components
 from dragoman.configuration.components import Spec
-from dragoman.data.language import only_text, the_text
+from dragoman.data.language import is_only_text, require_text
 from dragoman.errors import UserError
 from dragoman.model.attention.terms.streaming import ShiftTerm
-from dragoman.search.constraints import All, NoUnknownIn
-from dragoman.search.streaming import Adaptive, EmittedSymbol, StreamingPredictor, WaitK, stream
+from dragoman.search.constraints import CombinedConstraints, NoUnknownInSentences
+from dragoman.search.streaming import AdaptivePolicy, EmittedSymbol, StreamingPredictor, WaitKPolicy, stream
 from dragoman.search.table import SEARCHES
 from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import WordsOf
@@ -44,12 +44,14 @@ class SimultaneousTranslator:
         if isinstance(words, str | bytes) or not isinstance(words, Iterable):
             raise arguments.unexpected(words, "words", "words one by one, as in simultaneous(text.split())")
         mark = self.processor.mark(to)
-        text = ArrivingText(words, the_text(self.processor.reading.sources), mark)
+        text = ArrivingText(words, require_text(self.processor.reading.sources), mark)
         model = self._predictor(text)
         constraints = self.generator.constraints_of(mark, 1)
         if self._unknown_words and not self.processor.attends:
-            constraints.append(NoUnknownIn(torch.ones(1, dtype=torch.bool, device=self.generator.device.torch_device)))
-        decided = self._one_by_one(stream(model, All(constraints)))
+            constraints.append(
+                NoUnknownInSentences(torch.ones(1, dtype=torch.bool, device=self.generator.device.torch_device))
+            )
+        decided = self._one_by_one(stream(model, CombinedConstraints(constraints)))
         return spoken(decided, self.processor.target, text, partial(self._replaced, text.symbols))
 
     def _predictor(self, text: ArrivingText) -> StreamingPredictor:
@@ -57,9 +59,9 @@ class SimultaneousTranslator:
         model = self.generator.model
         reading = model, text, self.limit, self.generator.device.torch_device
         if self.wait is not None:
-            return WaitK(*reading, self.wait)
+            return WaitKPolicy(*reading, self.wait)
         if any(isinstance(part, ShiftTerm) for part in model.modules()):
-            return Adaptive(*reading)
+            return AdaptivePolicy(*reading)
         raise UserError("this model does not decide when to read (it has no term shift); use --wait K")
 
     def _replaced(
@@ -86,7 +88,7 @@ def _check(generator: SequenceGenerator, wait: int | None) -> None:
     processor = generator.processor
     if wait is not None and wait < 1:
         raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
-    if not only_text(processor.reading.sources) or processor.edited is not None:
+    if not is_only_text(processor.reading.sources) or processor.edited is not None:
         raise UserError("a source that is still arriving has to be the only one, and translated")
     if generator.predictor or generator.backend or generator.shortlist:
         raise UserError("a source that is still arriving is translated by engine torch, without candidates")

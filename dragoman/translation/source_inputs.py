@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from dragoman.corpus.features import FeatureSource, Given
 from dragoman.corpus.memory import Match
 from dragoman.data import batch as batches
-from dragoman.data.batch import SourceBatch, TokenBatch, numbered, pad_regions
+from dragoman.data.batch import SourceBatch, TokenBatch, pad_regions, pad_texts
 from dragoman.data.language import Language, Source
-from dragoman.data.recall import Recall, Recalled
+from dragoman.data.recall import FuzzyMatch, FuzzyMatcher
 from dragoman.data.surfaces import ExtendedVocabulary
 from dragoman.data.vocabulary import EOS, SPECIALS
 from dragoman.files.reading import LONGEST_TEXT
@@ -45,7 +45,7 @@ class ModelInputs:
     sources: tuple[Source, ...]
     joined: bool = False
     taught_end: bool = False
-    recall: Recall | None = None
+    recall: FuzzyMatcher | None = None
     noise: Callable[[list[Symbol]], list[Symbol]] | None = None
     spells: bool = False
     protection: Protection | None = None
@@ -230,8 +230,8 @@ def sequence(rows: Sequence[Sequence[list[Symbol]]], language: Language, words: 
     """Return rows of texts as ids of the vocabulary, with extended ids by the `words` of each row if a model asks for
     them. If it `spells`, with the characters of unknown words.
     """
-    padded = numbered(rows, repeat(language.vocabulary))
-    extended = None if words is None else numbered(rows, words).ids
+    padded = pad_texts(rows, repeat(language.vocabulary))
+    extended = None if words is None else pad_texts(rows, words).ids
     return padded._replace(extended=extended, spelled=batches.spelled(rows, language) if spells else None)
 
 
@@ -247,7 +247,7 @@ def _name(source_input: Given) -> str:
 
 def _match(source_input: Given) -> Match | None:
     """Return what the memory found, if this is a text from it."""
-    return source_input.match if isinstance(source_input, Recalled) else None
+    return source_input.match if isinstance(source_input, FuzzyMatch) else None
 
 
 def one_column(attention: Weights, target: WordsOf) -> Weights:

@@ -11,7 +11,7 @@ from dragoman.configuration import arguments, components
 from dragoman.configuration.components import Spec
 from dragoman.corpus.pharaoh import Links
 from dragoman.data.batch import Batch
-from dragoman.data.language import Language, Source, the_text
+from dragoman.data.language import Language, Source, require_text
 from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.model.seq2seq import Seq2Seq
@@ -20,7 +20,7 @@ from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.limits import FORCED
 from dragoman.search.table import SEARCHES, has_beam, with_beam
-from dragoman.search.tempered import NORMALIZER, Tempered
+from dragoman.search.tempered import NORMALIZER, TemperaturePredictor
 from dragoman.text.mark import Mark
 from dragoman.text.protection import Protection
 from dragoman.translation import source_inputs
@@ -94,7 +94,7 @@ class Translator:
     @property
     def source(self) -> Language:
         """The only source. UserError if there are several, or it is numeric."""
-        return the_text(self.sources)
+        return require_text(self.sources)
 
     @property
     def scorer(self) -> Seq2Seq | Ensemble:
@@ -428,7 +428,7 @@ class Translator:
                     moved = batch.to(self.device.torch_device)
                     scored = self.scorer.score(moved)
                     if calibration:
-                        reported = Tempered(self.scorer, calibration.temperature).score(moved).figures
+                        reported = TemperaturePredictor(self.scorer, calibration.temperature).score(moved).figures
                         scored = scored._replace(figures={**scored.figures, NORMALIZER: reported[NORMALIZER]})
                 for row, (number, pair) in enumerate(zip(batch.rows.tolist(), pairs, strict=True)):
                     origin = Origin(self.generator, pair, similar=self.similar)

@@ -235,14 +235,14 @@ def _figure(label: str, parts: Sequence[str], down: Number) -> str:
     return "\n".join([head, f"<style>{STYLE}</style>", *parts, "</svg>"])
 
 
-class Training(NamedTuple):
+class ChartedRun(NamedTuple):
     """The name of a run and the rows of its metrics.jsonl."""
 
     name: str
     metrics: Sequence[Mapping[str, Any]]
 
 
-def charts(runs: Sequence[Training]) -> Iterator[str]:
+def charts(runs: Sequence[ChartedRun]) -> Iterator[str]:
     """Yield a chart for every value: for one run with its phases together, for several runs one for every phase.
 
     Runs whose epochs have different numbers of steps are compared by epochs (LH fig. 1).
@@ -273,11 +273,11 @@ def _phase(key: str) -> str:
     return " ".join([PHASES.get(phase, phase), *pair])
 
 
-def _points(run: Training, key: str, unit: float) -> list[tuple[float, float]]:
+def _points(run: ChartedRun, key: str, unit: float) -> list[tuple[float, float]]:
     return [(round(step / unit, 3), float(value)) for step, value in _columns(run, key)]
 
 
-def _epoch_length(run: Training) -> float:
+def _epoch_length(run: ChartedRun) -> float:
     """Return the number of steps in an epoch; 0 while the first one may be incomplete.
 
     Rows have the current or just completed epoch, from 1, so that none has more steps per epoch than there are.
@@ -286,7 +286,7 @@ def _epoch_length(run: Training) -> float:
     return max(lengths.values()) if len(lengths) > 1 else 0.0
 
 
-def _columns(run: Training, key: str) -> Iterator[tuple[float, float]]:
+def _columns(run: ChartedRun, key: str) -> Iterator[tuple[float, float]]:
     """Yield step and value of the rows that have both."""
     for row in run.metrics:
         step, value = row.get("step"), row.get(key)

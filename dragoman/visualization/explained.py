@@ -22,7 +22,7 @@ APART = "≠"
 ENDS = {"finished": ("✔", "bold"), "pruned": ("✗", "dim"), "open": ("…", "dim")}
 
 
-class Shown(NamedTuple):
+class AttributionMap(NamedTuple):
     """A map (target words, columns) with the names of its columns; `signed` values have a sign."""
 
     values: Values
@@ -38,8 +38,8 @@ class Shown(NamedTuple):
 def words(
     target: Sequence[str],
     log_probs: Values,
-    maps: Mapping[str, Shown],
-    sources: Shown | None = None,
+    maps: Mapping[str, AttributionMap],
+    sources: AttributionMap | None = None,
     confidence: Values | None = None,
 ) -> Table:
     """A row for each target word: its confidence, or else its probability, and by each method the columns of its map
@@ -130,7 +130,7 @@ def summarize_search(nodes: Sequence[BeamNode]) -> str:
     return ", ".join([*parts, *(f"{fates[fate]:,} {fate}" for fate in ENDS if fates[fate])])
 
 
-class Branch(NamedTuple):
+class TreeLine(NamedTuple):
     """A part of the tree without a fork: how many forks stand before it, the text with which hypotheses go on, its fate
     if it ends, and then its score, or log P if it did not finish.
     """
@@ -141,7 +141,7 @@ class Branch(NamedTuple):
     figure: float | None = None
 
 
-def branches(nodes: Sequence[BeamNode]) -> Iterator[Branch]:
+def branches(nodes: Sequence[BeamNode]) -> Iterator[TreeLine]:
     """Yield the branches of a tree, each before those that go on from it."""
     children: dict[int | None, list[int]] = {}
     for number, node in enumerate(nodes):
@@ -156,13 +156,13 @@ def branches(nodes: Sequence[BeamNode]) -> Iterator[Branch]:
         waiting += [(depth + 1, node_number) for node_number in reversed(children.get(chain[-1], []))]
 
 
-def _branch(depth: int, chain: Sequence[BeamNode]) -> Branch:
+def _branch(depth: int, chain: Sequence[BeamNode]) -> TreeLine:
     *_, last = chain
     text = "".join(node.text for node in chain if node.fate != "finished").strip(" ")
     text = visible(text) if text else ""
     if last.fate not in ENDS:
-        return Branch(depth, text)
-    return Branch(depth, text, last.fate, last.total if last.score is None else last.score)
+        return TreeLine(depth, text)
+    return TreeLine(depth, text, last.fate, last.total if last.score is None else last.score)
 
 
 def draw_search(nodes: Sequence[BeamNode]) -> Tree:
@@ -176,7 +176,7 @@ def draw_search(nodes: Sequence[BeamNode]) -> Tree:
     return drawn
 
 
-def _label(branch: Branch) -> Text:
+def _label(branch: TreeLine) -> Text:
     """The text that a hypothesis goes on with, and how it ends."""
     sign, style = ENDS.get(branch.fate, ("", ""))
     label = Text(branch.text, style, no_wrap=True, overflow="ellipsis")

@@ -40,7 +40,7 @@ STYLE = """
 
 
 @dataclass(frozen=True)
-class _Layout:
+class _HeatmapLayout:
     """Positions in pixels. `left` and `top` are the corner of the first cell."""
 
     left: float
@@ -148,7 +148,7 @@ def checked(attention: ArrayLike, source: Sequence[str], target: Sequence[str]) 
     return weights
 
 
-def _layout(source: Sequence[str], target: Sequence[str]) -> _Layout:
+def _layout(source: Sequence[str], target: Sequence[str]) -> _HeatmapLayout:
     sizes = [FONT * width(word) for word in source]
     widest = max(sizes)
     turned = widest + GAP > WIDEST
@@ -158,7 +158,7 @@ def _layout(source: Sequence[str], target: Sequence[str]) -> _Layout:
         reach = max(column * (number + 0.5) + (size + FONT) * SLOPE for number, size in enumerate(sizes))
     else:
         reach = column * len(source)
-    return _Layout(
+    return _HeatmapLayout(
         left=float(math.ceil(left)),
         top=float(math.ceil((widest * SLOPE if turned else 0.0) + FONT + 2 * GAP)),
         column=column,
@@ -169,7 +169,7 @@ def _layout(source: Sequence[str], target: Sequence[str]) -> _Layout:
     )
 
 
-def _words(source: Sequence[str], target: Sequence[str], layout: _Layout) -> Iterator[str]:
+def _words(source: Sequence[str], target: Sequence[str], layout: _HeatmapLayout) -> Iterator[str]:
     for number, word in enumerate(source):
         x, y = layout.left + layout.column * (number + 0.5), layout.top - GAP
         if layout.turned:
@@ -189,7 +189,7 @@ def _text(word: str, place: str, anchor: str) -> str:
 
 
 def _cells(
-    weights: Weights, source: Sequence[str], target: Sequence[str], layout: _Layout, scale: Scale
+    weights: Weights, source: Sequence[str], target: Sequence[str], layout: _HeatmapLayout, scale: Scale
 ) -> Iterator[str]:
     size = f'width="{shortest(layout.column)}" height="{shortest(LINE)}"'
     yield '<g class="cells">'
@@ -204,7 +204,7 @@ def _cells(
     yield "</g>"
 
 
-def _grid(layout: _Layout) -> str:
+def _grid(layout: _HeatmapLayout) -> str:
     """Draw thin lines between the cells."""
     across, down = layout.column * layout.columns, LINE * layout.rows
     lines = [
@@ -216,7 +216,7 @@ def _grid(layout: _Layout) -> str:
     return f'<path class="grid" fill="none" d="{"".join(lines)}"/>'
 
 
-def _legend(layout: _Layout, scale: Scale, ramp: str) -> Iterator[str]:
+def _legend(layout: _HeatmapLayout, scale: Scale, ramp: str) -> Iterator[str]:
     x, y = layout.left, layout.bottom + 2 * GAP
     yield f'<linearGradient id="{ramp}">'
     if scale.signed:

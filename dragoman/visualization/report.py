@@ -15,7 +15,7 @@ from typing import Any
 
 from dragoman.visualization import curves, sentences, tables
 from dragoman.visualization.markup import breakable, escape
-from dragoman.visualization.sentences import Example, Measure
+from dragoman.visualization.sentences import ReportSentence, SentenceMetric
 from dragoman.visualization.tables import Groups, Scores
 
 SCRIPTS = ("parts.js", "attention.js", "sentence.js", "list.js")  # in the order in which they build on each other
@@ -34,7 +34,7 @@ class RunView:
     config_yaml: str = ""
     facts: Sequence[tuple[str, object]] = ()
     metrics: Sequence[Mapping[str, Any]] = ()
-    examples: Sequence[Example] = ()
+    examples: Sequence[ReportSentence] = ()
     sentences: int = 0
 
 
@@ -48,14 +48,14 @@ class Report:
     scores: Sequence[Scores] = ()
     further: Sequence[Scores] = ()
     groups: Sequence[Groups] = ()
-    measures: Sequence[Measure] = ()
+    measures: Sequence[SentenceMetric] = ()
 
 
 def page(report: Report) -> str:
     """Return the report as the text of an HTML file. Text of the runs is shown as it is, never taken for markup."""
     runs = _distinct(report.runs)
     names = [run.name for run in runs]
-    drawn = curves.charts([curves.Training(run.name, run.metrics) for run in runs])
+    drawn = curves.charts([curves.ChartedRun(run.name, run.metrics) for run in runs])
     parts = {
         "scores": "".join(tables.scores(names, table) for table in report.scores)
         + tables.further(names, report.further),

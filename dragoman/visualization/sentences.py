@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dragoman.visualization import explained
-from dragoman.visualization.explained import BeamNode, Branch
+from dragoman.visualization.explained import BeamNode, TreeLine
 
 ATTENTION = "attention"  # the name of the first map of every sentence
 DIGITS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", dtype="S1")
@@ -19,7 +19,7 @@ LEVELS = len(DIGITS) ** 2 - 1  # a weight is two digits: a step is less than 0.0
 
 
 @dataclass(frozen=True)
-class Example:
+class ReportSentence:
     """A translated sentence: its words, the attention (target words, source words) between them, and its texts.
 
     `texts` has the name and the text of each source, `target_text` the translation, as they are written. `reference` is
@@ -55,14 +55,14 @@ class Example:
     beam: Sequence[BeamNode] = field(default=(), kw_only=True)
 
 
-class Measure(NamedTuple):
+class SentenceMetric(NamedTuple):
     """A metric that each sentence has a value of."""
 
     name: str
     higher_is_better: bool
 
 
-def data(runs: Sequence[tuple[str, Sequence[Example]]], measures: Sequence[Measure]) -> str:
+def data(runs: Sequence[tuple[str, Sequence[ReportSentence]]], measures: Sequence[SentenceMetric]) -> str:
     """Return the sentences as JSON that is safe in a script element.
 
     What several runs made of the same sentence stands together. It is the same if its number is the same in runs with
@@ -82,7 +82,7 @@ def data(runs: Sequence[tuple[str, Sequence[Example]]], measures: Sequence[Measu
     return text.replace("<", "\\u003c")  # the only character that could end a script element
 
 
-def _keys(runs: Sequence[Sequence[Example]]) -> list[list[object]]:
+def _keys(runs: Sequence[Sequence[ReportSentence]]) -> list[list[object]]:
     """What the sentences of each run are known by."""
     run_keys: list[list[object]] = []
     run_references: list[list[tuple[str | None, str]]] = []
@@ -102,12 +102,12 @@ def _keys(runs: Sequence[Sequence[Example]]) -> list[list[object]]:
     return run_keys
 
 
-def _shared(example: Example) -> dict[str, Any]:
+def _shared(example: ReportSentence) -> dict[str, Any]:
     """What a sentence has whatever the run."""
     return {"texts": list(map(list, example.texts)), "reference": example.reference, "pair": example.pair}
 
 
-def _output_fields(run: int, example: Example, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _output_fields(run: int, example: ReportSentence, entry: Mapping[str, Any]) -> dict[str, Any]:
     """What a run made of a sentence; what may be missing is left out."""
     shape = len(example.target), len(example.source)
     fields: dict[str, Any] = {
@@ -141,11 +141,11 @@ def _output_fields(run: int, example: Example, entry: Mapping[str, Any]) -> dict
     return fields | {name: value for name, value in further.items() if value is not None}
 
 
-def _branch(branch: Branch) -> list[Any]:
+def _branch(branch: TreeLine) -> list[Any]:
     return [branch.depth, branch.text, branch.fate, None if branch.figure is None else _number(branch.figure)]
 
 
-def _maps(example: Example) -> list[tuple[str, ArrayLike]]:
+def _maps(example: ReportSentence) -> list[tuple[str, ArrayLike]]:
     return [(ATTENTION, example.attention), *example.maps.items()]
 
 

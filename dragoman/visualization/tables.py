@@ -12,7 +12,7 @@ from dragoman.visualization.markup import breakable, escape, shortest
 MARKS = "* for p < 0.05, ** for p < 0.01, by paired bootstrap"
 
 
-class Cell(NamedTuple):
+class ScoreCell(NamedTuple):
     """The value of a metric; if they are known, its 95 % interval, and for all but the first of several runs the
     probability of so large a difference from that one, if they were equal, with the mark of a significant one.
     """
@@ -36,18 +36,18 @@ class Scores(NamedTuple):
     """
 
     title: str
-    runs: Sequence[tuple[int, Cell]]
+    runs: Sequence[tuple[int, ScoreCell]]
     baselines: Sequence[tuple[str, float]] = ()
     notes: Sequence[str] = ()
     higher_is_better: bool | None = None
 
 
-class Group(NamedTuple):
+class GroupRow(NamedTuple):
     """Some sentences or words, how many, and the value of a metric for runs by their numbers."""
 
     name: str
     size: int
-    runs: Sequence[tuple[int, Cell]]
+    runs: Sequence[tuple[int, ScoreCell]]
 
 
 class Groups(NamedTuple):
@@ -56,7 +56,7 @@ class Groups(NamedTuple):
     title: str
     by: str
     counted: str
-    groups: Sequence[Group]
+    groups: Sequence[GroupRow]
     higher_is_better: bool = True
 
 
@@ -89,7 +89,7 @@ def further(names: Sequence[str], tables: Sequence[Scores]) -> str:
     ]
     rows = []
     for number in dict.fromkeys(number for table in tables for number, _ in table.runs):
-        cells = [dict(table.runs).get(number, Cell(math.nan)) for table in tables]
+        cells = [dict(table.runs).get(number, ScoreCell(math.nan)) for table in tables]
         rows.append(f"<tr>{_named(names, number)}{''.join(map(_score, cells))}</tr>")
     notes = [f"{table.title}: {note}" for table in tables for note in table.notes]
     return _card("Further scores", None, _table(head, rows) + _depends(notes))
@@ -99,12 +99,12 @@ def _named(names: Sequence[str], number: int) -> str:
     return f'<th scope="row"><span{_key(number)}>{breakable(names[number])}</span></th>'
 
 
-def _score(cell: Cell) -> str:
+def _score(cell: ScoreCell) -> str:
     margin = f' <small class="muted">± {figure((cell.high - cell.low) / 2)}</small>'
     return f'<td><b class="value">{_value(cell.value)}</b>{margin if math.isfinite(cell.low) else ""}</td>'
 
 
-def _difference(cell: Cell) -> str:
+def _difference(cell: ScoreCell) -> str:
     if cell.difference is None:
         return "<td></td>"
     p = "" if cell.p is None else f' <small class="muted">p {cell.p:.3f}</small>'
@@ -115,11 +115,11 @@ def _signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
 
 
-def _mark(cell: Cell) -> str:
+def _mark(cell: ScoreCell) -> str:
     return f'<b class="mark">{cell.mark}</b>' if cell.mark else ""
 
 
-def legend(names: Sequence[str], runs: Iterable[tuple[int, Cell]]) -> str:
+def legend(names: Sequence[str], runs: Iterable[tuple[int, ScoreCell]]) -> str:
     """Say what intervals, differences and marks are, as far as there are any."""
     cells = list(runs)
     sentences = []
@@ -138,7 +138,7 @@ def _depends(notes: Sequence[str]) -> str:
     return f"<details><summary>What it depends on</summary>{lines}</details>" if lines else ""
 
 
-def _interval(cell: Cell, low: float, high: float) -> str:
+def _interval(cell: ScoreCell, low: float, high: float) -> str:
     """Draw the value and its interval between the ends of a scale; their numbers stand beside."""
     if not math.isfinite(cell.low):
         return ""
@@ -163,7 +163,7 @@ def groups(names: Sequence[str], chart: Groups) -> str:
     return _card(chart.title, chart.higher_is_better, keys + _table(heads, rows))
 
 
-def _bar(names: Sequence[str], number: int, cell: Cell, longest: float) -> str:
+def _bar(names: Sequence[str], number: int, cell: ScoreCell, longest: float) -> str:
     """A bar from 0 with its interval, and its value; color and hidden words name the run."""
     end = shortest(100 * max(0.0, cell.value / longest), 2) if math.isfinite(cell.value) else "0"
     bar = f'<rect class="part" width="{end}" height="12"/>'

@@ -7,7 +7,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import architecture
 from benchmarks.architecture import Sizes
-from dragoman.data.batch import Batch, pad
+from dragoman.data.batch import Batch, pad_tokens
 from dragoman.data.vocabulary import SPECIALS
 from dragoman.model import build
 from dragoman.model.output.output import Readout
@@ -28,7 +28,7 @@ def test_operations_are_those_counted_by_hand() -> None:
 def test_operations_are_those_that_the_model_does() -> None:
     source, target, rows = 8, 9, SIZES.batch
     numbers = np.random.default_rng(1).integers(len(SPECIALS), SIZES.symbols, (rows, source + target))
-    batch = Batch((pad(list(numbers[:, :source])),), pad(list(numbers[:, source:])), np.arange(rows))
+    batch = Batch((pad_tokens(list(numbers[:, :source])),), pad_tokens(list(numbers[:, source:])), np.arange(rows))
     model = build.build(architecture.model(SIZES), (SIZES.symbols,), SIZES.symbols).eval()
     counter = FlopCounterMode(display=False)
     with torch.no_grad(), counter:

@@ -3,14 +3,14 @@
 import torch
 
 from benchmarks.worker import Counted
-from dragoman.training.objectives.penalties import Coverage
+from dragoman.training.objectives.penalties import CoveragePenalty
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from tests.builders import BATCH, build_model, context
 
 
 def test_a_counted_objective_is_the_objective_and_counts_target_symbols() -> None:
     model = build_model()
-    inner = TeacherForcing(context(penalties={"coverage": Coverage(model.readers[0].encoder.size)}))
+    inner = TeacherForcing(context(penalties={"coverage": CoveragePenalty(model.readers[0].encoder.size)}))
     settled: list[bool] = []
     inner.after_step = settled.append  # type: ignore[assignment, method-assign]
     inner.batch_statistics = lambda: (torch.ones(1),)  # type: ignore[method-assign]

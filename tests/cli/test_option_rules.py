@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import dragoman.cli
 from dragoman.cli.option_rules import (
     Conflicts,
-    Recorded,
     Requires,
+    ResumeValue,
     Rule,
     Transforms,
     _declarations,
@@ -34,9 +34,11 @@ class Options(NamedTuple):
 
     words: Annotated[list[str], typer.Argument(metavar="WORD...")]
     kind: Annotated[
-        str | None, typer.Option(), Requires("--other", value="special"), Conflicts("several WORDs"), Recorded()
+        str | None, typer.Option(), Requires("--other", value="special"), Conflicts("several WORDs"), ResumeValue()
     ] = None
-    other: Annotated[list[str] | None, typer.Option("--other", "-o"), Recorded(lambda names: len(names or ()))] = None
+    other: Annotated[list[str] | None, typer.Option("--other", "-o"), ResumeValue(lambda names: len(names or ()))] = (
+        None
+    )
     show: Annotated[bool, typer.Option("--show"), (Conflicts("--other", "--no-color", because=REASON),)] = False
     color: Annotated[bool | None, typer.Option("--color/--no-color")] = None
     width: Annotated[int, typer.Option(), Requires("--show", "--kind plain")] = 80

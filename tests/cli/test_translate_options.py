@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli.translate_options import Options
+from dragoman.cli.translate_options import TranslateOptions
 
 
 @pytest.mark.parametrize(
@@ -20,5 +20,5 @@ from dragoman.cli.translate_options import Options
 def test_standard_input_is_a_file_of_lines_unless_sources_are_named(
     words: str, sources: list[str], prefix: str | None, files: str
 ) -> None:
-    options = Options([*map(Path, words.split())], source=sources, prefix=Path(prefix) if prefix else None)
+    options = TranslateOptions([*map(Path, words.split())], source=sources, prefix=Path(prefix) if prefix else None)
     assert options.line_files == [Path(name) for name in files.split()]

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.configuration.components import OneOf, Options, Problem, Spec, build, complete, plain, problems, read
+from dragoman.configuration.components import (
+    ComponentOptions,
+    OneOf,
+    Problem,
+    Spec,
+    build,
+    complete,
+    plain,
+    problems,
+    read,
+)
 from dragoman.configuration.messages import nearest, shown
 from dragoman.configuration.values import Count, Layers, Positive, Rate, Size
 from dragoman.errors import UserError
@@ -239,7 +249,7 @@ def test_plain_and_parse_are_inverse(kind: str, options: dict[str, Any]) -> None
 
 def test_a_spec_prints_itself() -> None:
     assert str(Spec("additive", {"size": 3})) == "additive size=3"
-    assert repr(Options({"a": 1})) == "{'a': 1}"
+    assert repr(ComponentOptions({"a": 1})) == "{'a': 1}"
 
 
 def test_nearest_ignores_case() -> None:

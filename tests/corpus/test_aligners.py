@@ -9,14 +9,23 @@ from typing import Any
 import pytest
 
 from dragoman.corpus import aligners
-from dragoman.corpus.aligners import LONGEST, Method, Symmetrization, Task, Words, links, lower_words, passes
+from dragoman.corpus.aligners import (
+    LONGEST,
+    AlignmentTask,
+    Method,
+    Symmetrization,
+    WordPair,
+    links,
+    lower_words,
+    passes,
+)
 from dragoman.corpus.pharaoh import Gold, Links
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import error_rate
 from tests import toy
 from tests.golden import Golden
 
-PAIRS = [Words(*pair) for pair in toy.pairs(80, 1)]
+PAIRS = [WordPair(*pair) for pair in toy.pairs(80, 1)]
 SIZES = [source for source, _ in (pair.counts for pair in PAIRS)]
 GOLD = [Gold(frozenset((place, size - 1 - place) for place in range(size)), frozenset()) for size in SIZES]
 needs_thot = pytest.mark.skipif(find_spec("thot") is None, reason="needs the extra `align`")
@@ -38,7 +47,7 @@ def _here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aligners, "_in_processes", done)
 
 
-def find_links(pairs: list[Words], method: Method, symmetrization: Symmetrization, **options: Any) -> list[Links]:
+def find_links(pairs: list[WordPair], method: Method, symmetrization: Symmetrization, **options: Any) -> list[Links]:
     return list(links(pairs, method=method, symmetrization=symmetrization, processes=2, **options))
 
 
@@ -75,12 +84,12 @@ def test_symmetrized_links_are_between_what_both_directions_and_what_either_has(
 @pytest.mark.usefixtures("_here")
 def test_a_pair_that_cannot_be_aligned_has_no_links_and_changes_nothing() -> None:
     long = " ".join(["one"] * (LONGEST + 1))
-    unusable = [Words("", ""), Words("one", ""), Words("", "un"), Words(long, "un"), Words("one", long)]
+    unusable = [WordPair("", ""), WordPair("one", ""), WordPair("", "un"), WordPair(long, "un"), WordPair("one", long)]
     options = Method.hmm, Symmetrization.union
     alone = find_links(PAIRS, *options)
     assert find_links([*unusable, *PAIRS, *unusable], *options) == [frozenset[Any]()] * 5 + alone + [frozenset()] * 5
     assert find_links(unusable, *options) == [frozenset()] * 5
-    whole = [Words(long[4:], long[4:])]  # as long as may be
+    whole = [WordPair(long[4:], long[4:])]  # as long as may be
     assert find_links(whole, *options) != [frozenset()]
 
 
@@ -106,7 +115,7 @@ def test_processes_find_the_same(processes: int, request: pytest.FixtureRequest)
 def test_a_process_that_is_ended_is_told(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     monkeypatch.setattr(aligners, "PROGRAM", "sys.stdin.readline(); sys.exit(9)")
     with pytest.raises(UserError, match="9") as error:
-        aligners._in_processes([Task(Method.hmm, PAIRS, 0)] * 2, 2, lambda: None)
+        aligners._in_processes([AlignmentTask(Method.hmm, PAIRS, 0)] * 2, 2, lambda: None)
     golden(str(error.value))
 
 
@@ -116,7 +125,7 @@ def test_what_fails_in_a_process_is_told_in_one_line(
     fails = "from dragoman.corpus import aligners; aligners._library = lambda module: {}[module]; aligners.work()"
     monkeypatch.setattr(aligners, "PROGRAM", fails)
     with pytest.raises(UserError) as raised:
-        aligners._in_processes([Task(Method.ibm1, PAIRS, 0)], 1, lambda: None)
+        aligners._in_processes([AlignmentTask(Method.ibm1, PAIRS, 0)], 1, lambda: None)
     golden(str(raised.value))
     assert capfd.readouterr().err == ""
 
@@ -139,4 +148,4 @@ def test_a_missing_library_is_told_with_the_extra(monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_words_are_those_of_the_pretokenizer_in_lower_case(pretokenizer: str, text: str, words: list[str]) -> None:
-    assert Words(lower_words(pretokenizer)(text), "").lists == (words, [])
+    assert WordPair(lower_words(pretokenizer)(text), "").lists == (words, [])

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dragoman.corpus import accelerators, parts
-from dragoman.corpus.cleaning import ACCELERATORS, CHANGED, DROPPED, DUPLICATE, Cleaner, Entry, Rules
-from dragoman.corpus.translation_unit import State, TranslationUnit
+from dragoman.corpus.cleaning import ACCELERATORS, CHANGED, DROPPED, DUPLICATE, Cleaner, CleanPair, Rules
+from dragoman.corpus.translation_unit import TranslationState, TranslationUnit
 from dragoman.errors import UserError
 from tests.disk import fail_to_replace
 
@@ -40,7 +40,7 @@ from tests.disk import fail_to_replace
     ],
 )
 def test_accelerators_are_removed(marked: tuple[str, str], plain: tuple[str, str]) -> None:
-    assert accelerators.without(*marked) == plain
+    assert accelerators.remove_accelerators(*marked) == plain
 
 
 @pytest.mark.parametrize(
@@ -84,18 +84,18 @@ def test_accelerators_are_removed(marked: tuple[str, str], plain: tuple[str, str
     ],
 )
 def test_other_marks_stay(texts: tuple[str, str]) -> None:
-    assert accelerators.without(*texts) == texts
+    assert accelerators.remove_accelerators(*texts) == texts
 
 
 @given(st.text(max_size=12), st.text(max_size=12))
 def test_texts_without_marks_stay(source: str, target: str) -> None:
     texts = tuple(text.translate(str.maketrans("", "", accelerators.MARKS)) for text in (source, target))
-    assert accelerators.without(*texts) == texts
+    assert accelerators.remove_accelerators(*texts) == texts
 
 
 CASES = {
-    "obsolete": TranslationUnit(("a", "b"), State.OBSOLETE),
-    "fuzzy": TranslationUnit(("a", "b"), State.FUZZY),
+    "obsolete": TranslationUnit(("a", "b"), TranslationState.OBSOLETE),
+    "fuzzy": TranslationUnit(("a", "b"), TranslationState.FUZZY),
     "source empty": TranslationUnit((" \n", "b")),
     "not translated": TranslationUnit(("a", "\u2028")),
     "credits of translators": TranslationUnit(("translator-credits", "Someone <a@b.c>")),
@@ -108,7 +108,7 @@ CASES = {
 @pytest.mark.parametrize("reason", CASES)
 def test_each_reason_is_counted_alone(reason: str) -> None:
     cleaner = Cleaner(Rules(longest=20, drop_copies=True))
-    assert cleaner(TranslationUnit((" x\ty ", "z"))) == Entry("x y", "z", "", State.GOOD)
+    assert cleaner(TranslationUnit((" x\ty ", "z"))) == CleanPair("x y", "z", "", TranslationState.GOOD)
     assert cleaner(CASES[reason]) is None
     assert {name: count for name, count in cleaner.dropped.items() if count} == {reason: 1}
     assert (cleaner.read, cleaner.kept) == (2, 1)
@@ -123,7 +123,9 @@ def test_what_is_changed_is_counted() -> None:
     cleaner = Cleaner(Rules())
     cleaner(TranslationUnit(("_a {1}", "_b {1}"), context="menu\tbar", plural=True, marked=True))
     assert cleaner.changed == dict.fromkeys([ACCELERATORS, *CHANGED], 1)
-    assert cleaner(TranslationUnit(("c", "c"), context="menu\tbar")) == Entry("c", "c", "menu bar", State.GOOD)
+    assert cleaner(TranslationUnit(("c", "c"), context="menu\tbar")) == CleanPair(
+        "c", "c", "menu bar", TranslationState.GOOD
+    )
     kept = Cleaner(Rules(keep_accelerators=True))(TranslationUnit(("_a", "_b")))
     assert kept is not None
     assert (kept.source, kept.target) == ("_a", "_b")
@@ -135,8 +137,11 @@ def test_credits_are_known_by_their_context_too() -> None:
     assert cleaner(TranslationUnit(("Translated by hand", "Von Hand übersetzt"))) is not None
 
 
-def rows(sources: Iterable[str]) -> list[parts.Origin]:
-    return [parts.Origin(Entry(source, f"T{number}", "", State.GOOD), "o") for number, source in enumerate(sources)]
+def rows(sources: Iterable[str]) -> list[parts.PairWithOrigin]:
+    return [
+        parts.PairWithOrigin(CleanPair(source, f"T{number}", "", TranslationState.GOOD), "o")
+        for number, source in enumerate(sources)
+    ]
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -169,7 +174,10 @@ def test_no_source_stands_on_two_sides_and_nothing_is_lost(
     )
     assert len(contents.get("dev", [])) <= dev
     assert len(contents.get("test", [])) <= test
-    keys = [{Entry(line.split("\t")[0], "", "", State.GOOD).key for line in lines} for lines in contents.values()]
+    keys = [
+        {CleanPair(line.split("\t")[0], "", "", TranslationState.GOOD).key for line in lines}
+        for lines in contents.values()
+    ]
     assert sum(map(len, keys)) == len(set().union(*keys))
 
 
@@ -185,7 +193,7 @@ def test_parts_have_the_sizes_asked_for_whatever_the_order(tmp_path: Path) -> No
 
 
 def test_nothing_stays_where_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing() -> Iterable[parts.Origin]:
+    def failing() -> Iterable[parts.PairWithOrigin]:
         yield rows("a")[0]
         raise RuntimeError
 
@@ -214,7 +222,7 @@ def test_of_parts_of_which_one_cannot_be_put_in_place_none_stays(
 def test_a_file_that_appears_while_others_are_read_is_left_alone(tmp_path: Path) -> None:
     mine = tmp_path / "x.dev.tsv"
 
-    def reading() -> Iterable[parts.Origin]:
+    def reading() -> Iterable[parts.PairWithOrigin]:
         yield from rows("abc")
         mine.write_text("mine")
 

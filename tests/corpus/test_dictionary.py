@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from dragoman.corpus import dictionary
-from dragoman.corpus.dictionary import Dictionary, Entry, Linked, learn, lines
+from dragoman.corpus.dictionary import Dictionary, DictionaryEntry, LinkedPair, learn, lines
 from dragoman.errors import UserError
 from tests.golden import Golden
 
 PAIRS = [
-    Linked(["the", "house"], ["das", "Haus"], frozenset({(0, 0), (1, 1)})),
-    Linked(["the", "book"], ["das", "Buch"], frozenset({(0, 0), (1, 1)})),
-    Linked(["The", "house"], ["Das", "Haus"], frozenset({(0, 0), (1, 1)})),
-    Linked(["the", "dog"], ["der", "Hund"], frozenset({(0, 0), (1, 1)})),
-    Linked(["not", "linked"], ["nicht"], frozenset()),
+    LinkedPair(["the", "house"], ["das", "Haus"], frozenset({(0, 0), (1, 1)})),
+    LinkedPair(["the", "book"], ["das", "Buch"], frozenset({(0, 0), (1, 1)})),
+    LinkedPair(["The", "house"], ["Das", "Haus"], frozenset({(0, 0), (1, 1)})),
+    LinkedPair(["the", "dog"], ["der", "Hund"], frozenset({(0, 0), (1, 1)})),
+    LinkedPair(["not", "linked"], ["nicht"], frozenset()),
 ]
 
 
@@ -24,20 +24,23 @@ PAIRS = [
 def test_probabilities_are_relative_frequencies_of_links() -> None:
     """`P(e | f) = count(f, e) / count(f)`, as written, the most frequent translation of each word first."""
     assert learn(PAIRS) == [
-        Entry("The", "Das", 1.0, 1),
-        Entry("book", "Buch", 1.0, 1),
-        Entry("dog", "Hund", 1.0, 1),
-        Entry("house", "Haus", 1.0, 2),
-        Entry("the", "das", 2 / 3, 2),
-        Entry("the", "der", 1 / 3, 1),
+        DictionaryEntry("The", "Das", 1.0, 1),
+        DictionaryEntry("book", "Buch", 1.0, 1),
+        DictionaryEntry("dog", "Hund", 1.0, 1),
+        DictionaryEntry("house", "Haus", 1.0, 2),
+        DictionaryEntry("the", "das", 2 / 3, 2),
+        DictionaryEntry("the", "der", 1 / 3, 1),
     ]
 
 
 @pytest.mark.spec("D4")
 def test_what_is_left_out_still_counts() -> None:
-    assert learn(PAIRS, min_count=2) == [Entry("house", "Haus", 1.0, 2), Entry("the", "das", 2 / 3, 2)]
-    assert Entry("the", "der", 1 / 3, 1) not in learn(PAIRS, min_probability=0.34)
-    assert Entry("the", "der", 1 / 3, 1) in learn(PAIRS, min_probability=0.33)
+    assert learn(PAIRS, min_count=2) == [
+        DictionaryEntry("house", "Haus", 1.0, 2),
+        DictionaryEntry("the", "das", 2 / 3, 2),
+    ]
+    assert DictionaryEntry("the", "der", 1 / 3, 1) not in learn(PAIRS, min_probability=0.34)
+    assert DictionaryEntry("the", "der", 1 / 3, 1) in learn(PAIRS, min_probability=0.33)
 
 
 @pytest.mark.spec("D4")
@@ -45,7 +48,7 @@ def test_the_order_of_the_pairs_does_not_matter() -> None:
     generator, shuffled = random.Random(1), list(PAIRS)
     generator.shuffle(shuffled)
     assert learn(shuffled) == learn(PAIRS)
-    blank = Linked([" ", "a"], ["b", " "], frozenset({(0, 0), (1, 1)}))
+    blank = LinkedPair([" ", "a"], ["b", " "], frozenset({(0, 0), (1, 1)}))
     assert learn([blank]) == []
 
 
@@ -77,14 +80,17 @@ def test_the_best_translation_is_the_most_probable_the_first_of_equal_ones(tmp_p
     words = read_written(tmp_path / "words.tsv", "a\tb\t0.2\na\tc\t0.4\na\td\t0.4\n\nx\ty\nx\tz\n")
     assert (words.translation("a"), words.translation("x"), words.translation("b")) == ("c", "y", None)
     generator = random.Random(3)
-    entries = [Entry("w", f"t{n}", generator.choice([0.1, 0.2, 0.3])) for n in range(20)]
+    entries = [DictionaryEntry("w", f"t{n}", generator.choice([0.1, 0.2, 0.3])) for n in range(20)]
     assert Dictionary(entries).translation("w") == max(entries, key=lambda entry: entry.probability).target
     assert Counter(entry.probability for entry in entries)[0.3] > 1
 
 
 @pytest.mark.spec("D3")
 def test_later_dictionaries_override_earlier_ones() -> None:
-    one, other = Dictionary([Entry("a", "b", 0.9), Entry("c", "d")]), Dictionary([Entry("a", "x", 0.1)])
+    one, other = (
+        Dictionary([DictionaryEntry("a", "b", 0.9), DictionaryEntry("c", "d")]),
+        Dictionary([DictionaryEntry("a", "x", 0.1)]),
+    )
     both = one.overridden(other)
     assert (both.translation("a"), both.translation("c")) == ("x", "d")
     assert (other.overridden(one).translation("a"), one.translation("a")) == ("b", "b")
@@ -93,9 +99,14 @@ def test_later_dictionaries_override_earlier_ones() -> None:
 def test_a_word_of_the_user_overrides_it_with_capitals_and_punctuation() -> None:
     """As words that are counted have them; a word with a capital stays itself."""
     counted = Dictionary(
-        [Entry("Dog", "Hund"), Entry("dog", "Hund"), Entry("dog.", "Hund."), Entry("polish", "polieren")]
+        [
+            DictionaryEntry("Dog", "Hund"),
+            DictionaryEntry("dog", "Hund"),
+            DictionaryEntry("dog.", "Hund."),
+            DictionaryEntry("polish", "polieren"),
+        ]
     )
-    both = counted.overridden(Dictionary([Entry("dog", "Köter"), Entry("Polish", "polnisch")]))
+    both = counted.overridden(Dictionary([DictionaryEntry("dog", "Köter"), DictionaryEntry("Polish", "polnisch")]))
     translations = {word: both.translation(word) for word in ("dog", "Dog", "DOG", "dog.", "Dog,", "polish", "Polish")}
     assert translations == {
         "dog": "Köter",
@@ -144,7 +155,7 @@ def test_capitals_and_punctuation_are_those_of_the_word(word: str, translation: 
         "I": "ich",
         "a.m.": "vormittags",
     }
-    assert Dictionary(Entry(*entry) for entry in entries.items()).translation(word) == translation
+    assert Dictionary(DictionaryEntry(*entry) for entry in entries.items()).translation(word) == translation
 
 
 def test_words_are_read_as_texts_are(tmp_path: Path) -> None:

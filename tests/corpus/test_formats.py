@@ -14,7 +14,7 @@ from dragoman.corpus import formats, xml
 from dragoman.corpus.examples import corpus_files, read_pairs
 from dragoman.corpus.formats import ENDINGS, FORMATS
 from dragoman.corpus.naming import match
-from dragoman.corpus.translation_unit import State, TranslationUnit
+from dragoman.corpus.translation_unit import TranslationState, TranslationUnit
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT
 from tests import written
@@ -46,16 +46,16 @@ def test_what_is_packed_is_read_under_both_names(name: str, tmp_path: Path) -> N
 @each_format
 def test_which_languages_there_are_is_found(name: str, tmp_path: Path) -> None:
     path = written.write(tmp_path, name, PAIRS)
-    languages = formats.languages(path)
+    languages = formats.find_languages(path)
     assert [language.partition("-")[0] for language in languages.names] == ["en", "de"]
-    assert formats.languages(path, ("de", "en")).names == ("de", "en")
+    assert formats.find_languages(path, ("de", "en")).names == ("de", "en")
     assert list(formats.texts(path, languages.names)) == PAIRS
 
 
 @each_format
 def test_a_language_that_is_not_there_is_told(name: str, tmp_path: Path) -> None:
     path = written.write(tmp_path, name, PAIRS)
-    for read in (formats.texts, formats.languages):
+    for read in (formats.texts, formats.find_languages):
         with pytest.raises(UserError, match=r"^\S*x\.\w+.*\bfr\b|which two") as raised:
             list(read(path, ("en", "fr")))
         assert "\n" not in str(raised.value)
@@ -131,7 +131,7 @@ def test_any_damage_is_read_or_told_in_one_line(name: str, data: st.DataObject, 
     piece = data.draw(st.one_of(st.sampled_from(PIECES), st.binary(max_size=4), st.none()))
     end = len(whole) if piece is None else data.draw(st.integers(begin, min(begin + 8, len(whole))))
     path.write_bytes(whole[:begin] + (piece or b"") + whole[end:])
-    for read in (formats.texts, formats.languages):
+    for read in (formats.texts, formats.find_languages):
         message = fault(read, path)
         assert message is None or PLACE.search(message), message
         assert "\n" not in (message or "")
@@ -213,12 +213,12 @@ msgstr ""
 #~ msgstr "alt"
 """
 UNITS = [
-    TranslationUnit(("fuzzy", "unscharf"), State.FUZZY),
+    TranslationUnit(("fuzzy", "unscharf"), TranslationState.FUZZY),
     TranslationUnit(("open ", "öffnen "), context="menu"),
     TranslationUnit(("%d many", "%d viele"), plural=True),
     TranslationUnit(("one", "eins"), plural=True),
     TranslationUnit(("left", "")),
-    TranslationUnit(("old", "alt"), State.OBSOLETE),
+    TranslationUnit(("old", "alt"), TranslationState.OBSOLETE),
 ]
 
 
@@ -229,12 +229,12 @@ def test_a_po_has_contexts_states_and_plurals(tmp_path: Path) -> None:
     assert list(formats.read(str(path), ("en", "de"))) == UNITS
     trained = [("fuzzy", ""), *(unit.texts for unit in UNITS[1:5])]
     assert list(formats.texts(str(path), ("en", "de"))) == trained
-    assert formats.languages(str(path)).names == ("en", "de_DE")
+    assert formats.find_languages(str(path)).names == ("en", "de_DE")
     path.write_bytes(
         PO.replace(r"Language: de_DE\n", r"Content-Type: text/plain; charset=ISO-8859-1\n").encode("latin-1")
     )
     assert list(formats.texts(str(path), ("src", "mt"))) == trained
-    assert formats.languages(str(path)).names == ("source", "target")
+    assert formats.find_languages(str(path)).names == ("source", "target")
 
 
 def test_of_a_po_that_was_cut_anywhere_nothing_is_read_otherwise(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_the_language_of_a_catalogue_may_stand_in_its_path(tmp_path: Path) -> No
     for path in (tmp_path / "de.mo", tmp_path / "de" / "LC_MESSAGES" / "x.mo"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(written.mo([("a", "b")], "X: y"))
-        assert formats.languages(str(path)).names == ("en", "de")
+        assert formats.find_languages(str(path)).names == ("en", "de")
 
 
 def test_inline_codes_are_what_they_stand_for(tmp_path: Path) -> None:
@@ -348,29 +348,29 @@ def test_a_state_of_xliff_may_be_fuzzy(tmp_path: Path) -> None:
     units = "".join(target.format(state) for state in ("needs-translation", "new", "translated"))
     (tmp_path / "x.xlf").write_text(f'<xliff><file source-language="en" target-language="de">{units}</file></xliff>')
     states = [unit.state for unit in formats.read(str(tmp_path / "x.xlf"), ("en", "de"))]
-    assert states == [State.FUZZY, State.FUZZY, State.GOOD]
+    assert states == [TranslationState.FUZZY, TranslationState.FUZZY, TranslationState.GOOD]
     segments = (
         '<segment state="initial"><source>a</source><target>b</target></segment><segment><source>c</source></segment>'
     )
     (tmp_path / "x.xlf").write_text(f'<xliff srcLang="en" trgLang="de">{segments}</xliff>')
     rows = list(formats.read(str(tmp_path / "x.xlf"), ("en", "de")))
-    assert rows == [TranslationUnit(("a", "b"), State.FUZZY), TranslationUnit(("c", ""))]
+    assert rows == [TranslationUnit(("a", "b"), TranslationState.FUZZY), TranslationUnit(("c", ""))]
 
 
 APPROVALS = [
-    ('approved="no"', "", State.FUZZY),
-    ('approved="no"', 'state=""', State.FUZZY),
-    ('approved="no"', 'state="translated"', State.GOOD),
-    ('approved="no"', 'state="final"', State.GOOD),
-    ('approved="yes"', "", State.GOOD),
-    ('approved="yes"', 'state="needs-review-translation"', State.FUZZY),
-    ("", "", State.GOOD),
+    ('approved="no"', "", TranslationState.FUZZY),
+    ('approved="no"', 'state=""', TranslationState.FUZZY),
+    ('approved="no"', 'state="translated"', TranslationState.GOOD),
+    ('approved="no"', 'state="final"', TranslationState.GOOD),
+    ('approved="yes"', "", TranslationState.GOOD),
+    ('approved="yes"', 'state="needs-review-translation"', TranslationState.FUZZY),
+    ("", "", TranslationState.GOOD),
 ]
 
 
 @pytest.mark.parametrize(("unit", "target", "expected"), APPROVALS)
 def test_what_is_not_approved_is_fuzzy_unless_it_has_a_state(
-    tmp_path: Path, unit: str, target: str, expected: State
+    tmp_path: Path, unit: str, target: str, expected: TranslationState
 ) -> None:
     units = f"<trans-unit {unit}><source>a</source><target {target}>b</target></trans-unit>"
     later = "<trans-unit><source>c</source><target>d</target></trans-unit>"
@@ -378,7 +378,7 @@ def test_what_is_not_approved_is_fuzzy_unless_it_has_a_state(
         f'<xliff><file source-language="en" target-language="de">{units}{later}</file></xliff>'
     )
     states = [row.state for row in formats.read(str(tmp_path / "x.xlf"), ("en", "de"))]
-    assert states == [expected, State.GOOD]
+    assert states == [expected, TranslationState.GOOD]
 
 
 def test_a_unit_of_many_languages_lacks_some(tmp_path: Path) -> None:
@@ -388,7 +388,7 @@ def test_a_unit_of_many_languages_lacks_some(tmp_path: Path) -> None:
     (tmp_path / "x.tmx").write_text(f"<tmx><body>{texts}</body></tmx>")
     assert list(formats.texts(str(tmp_path / "x.tmx"), ("en", "de"))) == [("a", "c"), ("e", "")]
     with pytest.raises(UserError, match="which two"):
-        formats.languages(str(tmp_path / "x.tmx"))
+        formats.find_languages(str(tmp_path / "x.tmx"))
 
 
 def test_files_of_keys_go_side_by_side(tmp_path: Path, golden: Golden) -> None:
@@ -398,7 +398,7 @@ def test_files_of_keys_go_side_by_side(tmp_path: Path, golden: Golden) -> None:
     expected = [("Open", "Öffnen"), ("a", "A"), ("b", "B"), ("here", ""), ("", "da")]
     assert list(formats.texts(place, ("en", "de"))) == expected
     assert corpus_files(place, "en", "de") == [tmp_path / "en.json", tmp_path / "de.json"]
-    for wrong in (lambda: corpus_files(place, "en", "fr"), lambda: formats.languages(place)):
+    for wrong in (lambda: corpus_files(place, "en", "fr"), lambda: formats.find_languages(place)):
         with pytest.raises(UserError) as raised:
             wrong()
         golden(str(raised.value))
@@ -449,8 +449,8 @@ def test_the_first_unit_of_several_languages_tells_which(tmp_path: Path) -> None
     alone = '<tu>\n<tuv xml:lang="en"><seg>a</seg></tuv></tu>\n'
     both = alone.replace("</tu>", '<tuv xml:lang="de"><seg>A</seg></tuv></tu>')
     path.write_text(f"<tmx>{alone}{both}</tmx>")
-    assert formats.languages(str(path)).names == ("en", "de")
+    assert formats.find_languages(str(path)).names == ("en", "de")
     assert list(formats.texts(str(path), ("en", "de"))) == [("a", ""), ("a", "A")]
     path.write_text(f"<tmx>{alone}{alone}</tmx>\n\n")
     with pytest.raises(UserError, match=r"x\.tmx:1: expected texts in two languages \(it has: en\)"):
-        formats.languages(str(path))
+        formats.find_languages(str(path))

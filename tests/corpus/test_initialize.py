@@ -17,8 +17,8 @@ from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus import cleaning, initialize
 from dragoman.corpus.examples import Pair, read_development, read_pairs
 from dragoman.corpus.formats import side_by_side
-from dragoman.corpus.sample import Inventory, Sample
-from dragoman.corpus.sizes import Corpus, InitOptions, choose, mean_length, sizes
+from dragoman.corpus.sample import CorpusSample, Inventory
+from dragoman.corpus.sizes import CorpusFiles, InitOptions, choose, mean_length, sizes
 from dragoman.errors import UserError
 from dragoman.training import checks, session
 from dragoman.translation.loading import load
@@ -26,7 +26,7 @@ from tests import written
 from tests.forms import validator
 from tests.golden import Golden
 
-CORPUS = Corpus("train", "dev", "en", "fr")
+CORPUS = CorpusFiles("train", "dev", "en", "fr")
 
 
 def write(prefix: Path, sources: list[str], targets: list[str], suffixes: tuple[str, str] = ("en", "fr")) -> None:
@@ -34,10 +34,10 @@ def write(prefix: Path, sources: list[str], targets: list[str], suffixes: tuple[
         Path(f"{prefix}.{suffix}").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
-def sample(pairs: int = 10_000, shared: float = 0.9, tokenized: bool = False, longest: int = 20) -> Sample:
+def sample(pairs: int = 10_000, shared: float = 0.9, tokenized: bool = False, longest: int = 20) -> CorpusSample:
     one, both = Inventory(5_000, 80, 5_000), Inventory(8_000, 90, 8_000)
     examples = [Pair(f"one two three {number}", f"un deux trois {number}") for number in range(40)]
-    return Sample(pairs, 10.0, longest, one, one, both, shared, tokenized, examples)
+    return CorpusSample(pairs, 10.0, longest, one, one, both, shared, tokenized, examples)
 
 
 @pytest.mark.parametrize(

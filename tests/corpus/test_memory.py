@@ -10,7 +10,7 @@ from rapidfuzz.distance import Indel
 
 from dragoman.corpus import memory
 from dragoman.corpus.examples import Pair, read_pairs
-from dragoman.corpus.memory import Match, Nearest
+from dragoman.corpus.memory import FuzzyMemory, Match
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import punctuation
 
@@ -19,8 +19,8 @@ SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".joi
 NORMALIZE = Normalizer(lowercase=False)
 
 
-def nearest(pairs: list[tuple[str, str]], *, threshold: float = 0.5, count: int = 1) -> Nearest:
-    return Nearest((Pair(*pair) for pair in pairs), NORMALIZE, punctuation, threshold=threshold, count=count)
+def nearest(pairs: list[tuple[str, str]], *, threshold: float = 0.5, count: int = 1) -> FuzzyMemory:
+    return FuzzyMemory((Pair(*pair) for pair in pairs), NORMALIZE, punctuation, threshold=threshold, count=count)
 
 
 def similarity(one: str, other: str) -> float:

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.corpus.sample import Inventory, Sample, look, spread
+from dragoman.corpus.sample import CorpusSample, Inventory, measure_sample, spread
 from dragoman.errors import UserError
 from tests.golden import Golden
 
 
-def looked_at(folder: Path, sources: list[str], targets: list[str]) -> Sample:
+def looked_at(folder: Path, sources: list[str], targets: list[str]) -> CorpusSample:
     for suffix, lines in (("en", sources), ("fr", targets)):
         (folder / f"corpus.{suffix}").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    return look(str(folder / "corpus"), "en", "fr")
+    return measure_sample(str(folder / "corpus"), "en", "fr")
 
 
 def test_tells_natural_text_from_tokenized_and_one_alphabet_from_two(tmp_path: Path) -> None:

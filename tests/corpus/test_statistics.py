@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dragoman.configuration.components import Spec
-from dragoman.corpus.statistics import CorpusReport, Distribution, describe, describe_links, describe_spans
+from dragoman.corpus.statistics import CorpusReport, DistributionSummary, describe, describe_links, describe_spans
 from dragoman.errors import UserError
 from dragoman.text.protection import Protection
 from tests.golden import Golden
@@ -71,7 +71,7 @@ def test_lengths_and_ratios(tmp_path: Path) -> None:
     assert corpus_report.target_characters.maximum == 9
     assert corpus_report.ratio == pytest.approx((1.75, 2.0, 2.0, 2.0))
     assert str(corpus_report.ratio) == "mean 1.8, median 2, 95 % 2, max 2"
-    assert str(Distribution(0.7, 9 / 13, 4 / 3, 120)) == "mean 0.7, median 0.7, 95 % 1.3, max 120"
+    assert str(DistributionSummary(0.7, 9 / 13, 4 / 3, 120)) == "mean 0.7, median 0.7, 95 % 1.3, max 120"
 
 
 def test_offenders_are_named_by_line(tmp_path: Path) -> None:

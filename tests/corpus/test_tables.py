@@ -149,11 +149,11 @@ def test_a_key_that_is_null_or_missing_is_not_translated(name: str, tmp_path: Pa
     rows: list[dict[str, str | None]] = [{"en": "a", "de": None}, {"en": "b"}, {"de": "C", "en": "c"}]
     lines = map(json.dumps, rows)
     path = write(tmp_path, name, "\n".join(lines) if name == "x.jsonl" else json.dumps(rows))
-    assert formats.languages(path).names == ("en", "de")
+    assert formats.find_languages(path).names == ("en", "de")
     assert list(formats.texts(path, ("en", "de"))) == [("a", ""), ("b", ""), ("c", "C")]
     rows[0].pop("de")
     later = write(tmp_path, f"y{name[1:]}", "\n".join(map(json.dumps, rows)) if name == "x.jsonl" else json.dumps(rows))
-    assert formats.languages(later, ("en", "de")).names == ("en", "de")
+    assert formats.find_languages(later, ("en", "de")).names == ("en", "de")
     with pytest.raises(UserError, match=r"x\.jsonl?: ") as raised:
         list(formats.texts(path, ("en", "fr")))
     golden(str(raised.value))
@@ -221,7 +221,7 @@ def test_what_is_not_clear_is_told_with_what_to_write(
 ) -> None:
     path = write(tmp_path, name, text)
     with pytest.raises(UserError, match=r"x\.\w+:") as error:
-        formats.languages(path, wanted)
+        formats.find_languages(path, wanted)
     golden(str(error.value))
     assert "\n" not in str(error.value)
 
@@ -237,13 +237,13 @@ def test_what_is_not_clear_is_told_with_what_to_write(
 )
 def test_of_the_columns_that_are_asked_for_the_missing_one_is_told(name: str, text: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"\bhas no de\b"):
-        formats.languages(write(tmp_path, name, text), ("en", "de"))
+        formats.find_languages(write(tmp_path, name, text), ("en", "de"))
 
 
 def test_an_empty_list_has_no_rows(tmp_path: Path) -> None:
     path = write(tmp_path, "x.json", "[]")
-    assert formats.languages(path).names == ("source", "target")
-    assert formats.languages(path, ("en", "de")).names == ("en", "de")
+    assert formats.find_languages(path).names == ("source", "target")
+    assert formats.find_languages(path, ("en", "de")).names == ("en", "de")
 
 
 def test_a_dictionary_may_have_a_header(tmp_path: Path) -> None:

@@ -5,34 +5,34 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.batch import Batch, FeatureBatch, Spelled, TokenBatch, pad, pad_regions, round_up
+from dragoman.data.batch import Batch, FeatureBatch, SpelledTokens, TokenBatch, pad_regions, pad_tokens, round_up
 from dragoman.data.vocabulary import PAD
 
 
 def test_sentences_are_padded_at_the_end() -> None:
-    ids, mask, *_ = pad([[5, 3], [7, 8, 3], [3]])
+    ids, mask, *_ = pad_tokens([[5, 3], [7, 8, 3], [3]])
     assert ids.tolist() == [[5, 3, PAD], [7, 8, 3], [3, PAD, PAD]]
     assert mask.tolist() == [[True, True, False], [True, True, True], [True, False, False]]
     assert ids.dtype == torch.int64
 
 
 def test_arrays_of_any_integers_are_taken() -> None:
-    ids, *_ = pad([np.array([65535, 3], np.uint16), np.array([70_000], np.uint32)])
+    ids, *_ = pad_tokens([np.array([65535, 3], np.uint16), np.array([70_000], np.uint32)])
     assert ids.tolist() == [[65535, 3], [70_000, PAD]]
 
 
 def test_a_mask_depends_on_lengths_not_on_ids() -> None:
-    _, mask, *_ = pad([[PAD, PAD], [PAD]])
+    _, mask, *_ = pad_tokens([[PAD, PAD], [PAD]])
     assert mask.tolist() == [[True, True], [True, False]]
 
 
 def test_nothing_makes_an_empty_sequence() -> None:
-    assert pad([]).ids.shape == (0, 0)
-    assert pad([[], []]).mask.tolist() == [[False], [False]]
+    assert pad_tokens([]).ids.shape == (0, 0)
+    assert pad_tokens([[], []]).mask.tolist() == [[False], [False]]
 
 
 def test_a_batch_moves_as_a_whole() -> None:
-    sentences = pad([[5, 3]])
+    sentences = pad_tokens([[5, 3]])
     moved = Batch((sentences,), sentences, np.array([7])).to(torch.device("meta"))
     assert {part.device.type for part in (*moved.sources[0], *moved.target) if part is not None} == {"meta"}
     assert moved.rows.tolist() == [7]
@@ -51,9 +51,11 @@ def test_there_are_four_numbers_between_powers_of_two() -> None:
 
 
 def test_a_rounded_batch_has_the_same_pairs_and_nothing_to_predict_in_further_rows() -> None:
-    texts, regions = pad([[5, 6, 2]] * 9), pad_regions([np.ones((3, 4), np.float32)] * 9, 4)
-    texts = texts._replace(extended=texts.ids + 1, spelled=Spelled(texts.ids, torch.ones(2, 5, dtype=torch.int64)))
-    target = pad([[7] * 8 + [2]] * 9)
+    texts, regions = pad_tokens([[5, 6, 2]] * 9), pad_regions([np.ones((3, 4), np.float32)] * 9, 4)
+    texts = texts._replace(
+        extended=texts.ids + 1, spelled=SpelledTokens(texts.ids, torch.ones(2, 5, dtype=torch.int64))
+    )
+    target = pad_tokens([[7] * 8 + [2]] * 9)
     batch = Batch((texts, regions), target, np.arange(9), torch.ones(9, 9, 3, dtype=torch.bool))
     rounded = batch.rounded()
     read, seen = rounded.sources
@@ -80,5 +82,5 @@ def test_a_rounded_batch_has_the_same_pairs_and_nothing_to_predict_in_further_ro
 
 
 def test_a_share_without_pairs_stays_as_it_is() -> None:
-    batch = Batch((pad([]),), pad([]), np.arange(0))
+    batch = Batch((pad_tokens([]),), pad_tokens([]), np.arange(0))
     assert batch.rounded() is batch

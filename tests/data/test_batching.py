@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.batching import POOL_BATCHES, Plan, portions, prefetch, shuffled
+from dragoman.data.batching import POOL_BATCHES, BatchPlan, permute_rows, prefetch, split_portions
 
 Unit = Literal["sentences", "tokens"]
 Lengths = npt.NDArray[np.int64]
@@ -25,8 +25,8 @@ def corpus(pairs: int) -> tuple[Lengths, Lengths]:
     return source, np.maximum(1, source * generator.normal(1, 0.15, pairs)).astype(np.int64)
 
 
-def planned(source: Lengths, target: Lengths, size: int, unit: Unit, seed: int = 1, epoch: int = 0) -> Plan:
-    return Plan((offsets(source),), offsets(target), size, unit, seed, epoch)
+def planned(source: Lengths, target: Lengths, size: int, unit: Unit, seed: int = 1, epoch: int = 0) -> BatchPlan:
+    return BatchPlan((offsets(source),), offsets(target), size, unit, seed, epoch)
 
 
 def offsets(lengths: Lengths) -> Lengths:
@@ -132,7 +132,7 @@ def test_portions_are_adjacent_batches_with_so_many_symbols_together(batches: li
             assert len(symbols) <= most or end == begin + 1
             expected += [symbols] * (end - begin)
             begin = end
-    pairs = list(portions((np.array(batch) for batch in batches), np.unique, most))
+    pairs = list(split_portions((np.array(batch) for batch in batches), np.unique, most))
     assert [rows.tolist() for rows, _ in pairs] == batches
     assert [symbols.tolist() for _, symbols in pairs] == expected
     assert all(set(batch) <= set(symbols) for batch, symbols in zip(batches, expected, strict=True))
@@ -142,19 +142,19 @@ def test_portions_are_adjacent_batches_with_so_many_symbols_together(batches: li
 @given(count=st.integers(1, 3_000), seed=st.integers(0, 2**32))
 def test_shuffling_moves_every_number_to_a_place_of_its_own(count: int, seed: int) -> None:
     places = np.arange(count)
-    images = shuffled(places, count, seed, 0)
+    images = permute_rows(places, count, seed, 0)
     assert sorted(images.tolist()) == places.tolist()
-    assert shuffled(places[count // 2 :], count, seed, 0).tolist() == images[count // 2 :].tolist()
+    assert permute_rows(places[count // 2 :], count, seed, 0).tolist() == images[count // 2 :].tolist()
 
 
 @pytest.mark.slow
 def test_shuffling_is_as_good_as_chance() -> None:
     seeds = range(2_000)
-    drawn = np.array([shuffled(np.arange(10), 10, seed, 1) for seed in seeds])  # (seeds, 10)
+    drawn = np.array([permute_rows(np.arange(10), 10, seed, 1) for seed in seeds])  # (seeds, 10)
     for column in drawn.T:
         counts = np.bincount(column, minlength=10)
         assert ((counts - 200) ** 2 / 200).sum() < 27.9  # chi-square with 9 degrees of freedom, p = 0.001
-    neighbors = shuffled(np.arange(100_000), 100_000, 1, 0)
+    neighbors = permute_rows(np.arange(100_000), 100_000, 1, 0)
     assert abs(np.corrcoef(neighbors[1:], neighbors[:-1])[0, 1]) < 0.01
     assert abs(np.corrcoef(neighbors, np.arange(100_000))[0, 1]) < 0.01
 

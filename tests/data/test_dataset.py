@@ -20,9 +20,9 @@ from dragoman.configuration.components import Spec
 from dragoman.configuration.config import TextConfig
 from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import Example
-from dragoman.corpus.filters import Report
+from dragoman.corpus.filters import FilterReport
 from dragoman.data import binarizer, learning, preparation, store
-from dragoman.data.batching import Plan, prefetch
+from dragoman.data.batching import BatchPlan, prefetch
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import EOS, UNK, Vocabulary
@@ -86,7 +86,7 @@ def test_batches_spell_the_corpus(tmp_path: Path, unit: Mapping[str, Any], joint
     data = Dataset.prepare(corpus(tmp_path), text(unit, joint=joint), 1, tmp_path / "run")
     assert spelled(data, list(range(len(KEPT)))) == [(SOURCE[row], TARGET[row]) for row in KEPT]
     assert data.batch(np.array([2, 3]), 0).rows.tolist() == [2, 3]
-    assert data.report == Report(30, 20, 10, 0, 0)
+    assert data.report == FilterReport(30, 20, 10, 0, 0)
     assert data.dev == [Example((SOURCE[row],), TARGET[row]) for row in KEPT]
     assert (data.sources[0].vocabulary == data.target.vocabulary) is joint
 
@@ -184,8 +184,8 @@ def test_pairs_are_filtered_by_symbols(tmp_path: Path) -> None:
     settings = corpus(tmp_path, ["a b c d", "a b c", "a b c", "   "], ["A B C", "A", "A B", "A"])
     settings = settings.model_copy(update={"max_length": 3, "max_ratio": 2.0})
     data = Dataset.prepare(settings, text(), 1, tmp_path / "run")
-    assert data.report == Report(4, 1, empty=1, too_long=1, ratio=1)
-    assert data.judged == {"en-de": Report(4, 3, empty=1, too_long=0, ratio=0)}
+    assert data.report == FilterReport(4, 1, empty=1, too_long=1, ratio=1)
+    assert data.judged == {"en-de": FilterReport(4, 3, empty=1, too_long=0, ratio=0)}
     assert [example.target for example in data.dev] == ["A B C", "A", "A B"]
     assert spelled(data, [0]) == [("a b c", "A B")]
 
@@ -193,7 +193,7 @@ def test_pairs_are_filtered_by_symbols(tmp_path: Path) -> None:
 def test_lines_are_counted_as_many_as_are_read(tmp_path: Path) -> None:
     data, pipeline = corpus(tmp_path), TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec("word"))
     for sides in ((pipeline, pipeline), (pipeline, None), (None, pipeline)):
-        lines = learning.Lines(data, sides)
+        lines = learning.InventoryTexts(data, sides)
         assert len(lines) == len(list(lines)) == 30 * (2 - sides.count(None))
 
 
@@ -290,7 +290,7 @@ def test_links_past_the_words_and_other_faults_are_told(tmp_path: Path, links: l
 def test_plans_and_batches_fit_together(tmp_path: Path) -> None:
     data = Dataset.prepare(corpus(tmp_path), text(), 1, tmp_path / "run")
     source, target = data.train.columns["source"], data.train.columns["target"]
-    for rows in Plan((source.offsets,), target.offsets, 30, "tokens", 1, 0).batches():
+    for rows in BatchPlan((source.offsets,), target.offsets, 30, "tokens", 1, 0).batches():
         batch = data.batch(rows, 0)
         assert max(batch.sources[0].ids.numel(), batch.target.ids.numel()) <= 30
         assert batch.target.mask.sum(1).tolist() == target.lengths[rows].tolist()
@@ -452,7 +452,7 @@ def test_damaged_and_foreign_files_are_told(tmp_path: Path, golden: Golden) -> N
 def test_one_very_long_line_is_left_out(tmp_path: Path, unit: Mapping[str, Any]) -> None:
     settings = corpus(tmp_path, [*SOURCE, "cat " * 100_000], [*TARGET, "Katze " * 100_000])
     data = Dataset.prepare(settings, text(unit), 1, tmp_path / "run")
-    assert data.report == Report(31, 20, 10, 1, 0)
+    assert data.report == FilterReport(31, 20, 10, 1, 0)
 
 
 @pytest.mark.parametrize("side", ["source", "target", "source.text"])
@@ -487,7 +487,7 @@ def test_real_text_is_restored(tmp_path: Path, shared_data: Path) -> None:
         }
     )
     data = Dataset.prepare(settings, text({"kind": "bpe", "vocab_size": 2000}), 1, tmp_path)
-    assert data.report == Report(1014, 1014, 0, 0, 0)
+    assert data.report == FilterReport(1014, 1014, 0, 0, 0)
     assert len(data.sources[0].vocabulary) == 2004
     assert [Example((source,), target) for source, target in spelled(data, list(range(1014)))] == data.dev
 

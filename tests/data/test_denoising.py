@@ -13,7 +13,7 @@ from dragoman.configuration.config import TextConfig
 from dragoman.configuration.data import DataConfig
 from dragoman.data.batch import TokenBatch
 from dragoman.data.dataset import Dataset
-from dragoman.data.denoising import MASK, Infilling, masked
+from dragoman.data.denoising import MASK, Infilling, mask_text
 from dragoman.data.vocabulary import EOS, SPECIALS
 from dragoman.text.mark import Mark, Symbol
 from tests import toy
@@ -76,10 +76,10 @@ def test_a_span_by_hand() -> None:
 def test_the_mark_of_a_language_stays_in_front() -> None:
     language, noise = Mark("<2de>"), Infilling(share=0.5, length=9.0)
     marked: list[Symbol] = [language, "a", "b"]
-    symbols = masked(noise, marked, "x")
+    symbols = mask_text(noise, marked, "x")
     assert symbols[0] == language
     assert set(symbols[1:]) in ({MASK, "a"}, {MASK, "b"})
-    assert masked(noise, marked[:1], "x") == [language]
+    assert mask_text(noise, marked[:1], "x") == [language]
 
 
 def test_a_source_is_its_target_with_masks_and_a_function_of_seed_epoch_and_row(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dragoman.data import lexicon
-from dragoman.data.lexicon import Lexicon, Table, estimate, ibm1
+from dragoman.data.lexicon import Lexicon, PairValues, estimate_lexicon, train_ibm1
 from dragoman.data.store import Column
 from dragoman.data.vocabulary import EOS, PAD
 
@@ -40,7 +40,7 @@ def by_loops(pairs: list[tuple[list[int], list[int]]], iterations: int) -> dict[
     return t
 
 
-def as_dict(table: Table) -> dict[tuple[int, int], float]:
+def as_dict(table: PairValues) -> dict[tuple[int, int], float]:
     keys = [divmod(int(key), SIZES[1]) for key in table.keys]
     return dict(zip(keys, table.values.tolist(), strict=True))
 
@@ -54,7 +54,7 @@ def test_translation_probabilities_are_those_of_the_loops(
     """However many pairs of positions are looked at at a time."""
     monkeypatch.setattr(lexicon, "ITERATIONS", iterations)
     monkeypatch.setattr(lexicon, "LINKS", links)
-    probabilities = as_dict(ibm1(*columns(PAIRS), SIZES[1]))
+    probabilities = as_dict(train_ibm1(*columns(PAIRS), SIZES[1]))
     expected = by_loops(PAIRS, iterations)
     assert probabilities.keys() == expected.keys()
     assert probabilities == pytest.approx(expected, rel=1e-12)
@@ -62,7 +62,7 @@ def test_translation_probabilities_are_those_of_the_loops(
 
 def test_a_lexicon_holds_the_likeliest_first_and_what_is_frequent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lexicon, "KEPT", 2)
-    estimated = estimate(*columns(PAIRS), SIZES)
+    estimated = estimate_lexicon(*columns(PAIRS), SIZES)
     expected = by_loops(PAIRS, lexicon.ITERATIONS)
     for x in range(SIZES[0]):
         best = sorted(((p, y) for (source, y), p in expected.items() if source == x), reverse=True)[:2]
@@ -76,10 +76,10 @@ def test_a_lexicon_holds_the_likeliest_first_and_what_is_frequent(monkeypatch: p
 
 def test_of_too_many_pairs_of_symbols_the_rarest_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """And those links are as if they were not there; a target symbol without links counts for nothing."""
-    whole = as_dict(ibm1(*columns(PAIRS), SIZES[1]))
+    whole = as_dict(train_ibm1(*columns(PAIRS), SIZES[1]))
     monkeypatch.setattr(lexicon, "CELLS", 7)
     monkeypatch.setattr(lexicon, "LINKS", 4)
-    few = ibm1(*columns(PAIRS), SIZES[1])
+    few = train_ibm1(*columns(PAIRS), SIZES[1])
     assert 0 < len(few.keys) < len(whole)
     assert np.isfinite(few.values).all()
     sums = np.bincount(few.keys // SIZES[1], few.values)
@@ -90,18 +90,18 @@ def test_of_too_many_pairs_of_symbols_the_rarest_go(monkeypatch: pytest.MonkeyPa
 def test_a_rare_pair_behind_the_last_takes_nothing_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lexicon, "CELLS", 4)
     rare = ([9, 9, 9, 9, 5, 3], [9, 4, 3])
-    few = ibm1(*columns([*[([9, 3], [8, 3])] * 20, rare, *[([5, 3], [5, 3])] * 5]), SIZES[1])
+    few = train_ibm1(*columns([*[([9, 3], [8, 3])] * 20, rare, *[([5, 3], [5, 3])] * 5]), SIZES[1])
     assert max(as_dict(few)) == (9, 8)
     assert as_dict(few)[9, 8] == pytest.approx(0.607, abs=0.001)
 
 
 def test_of_pairs_as_frequent_as_each_other_no_more_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lexicon, "CELLS", 3)
-    assert len(ibm1(*columns([([symbol, 3], [symbol, 3]) for symbol in range(4, 10)]), SIZES[1]).keys) == 3
+    assert len(train_ibm1(*columns([([symbol, 3], [symbol, 3]) for symbol in range(4, 10)]), SIZES[1]).keys) == 3
 
 
 def test_nothing_is_known_of_a_symbol_that_never_occurs() -> None:
-    estimated: Lexicon = estimate(*columns(PAIRS), SIZES)
+    estimated: Lexicon = estimate_lexicon(*columns(PAIRS), SIZES)
     assert estimated.translations.shape == estimated.probabilities.shape == (SIZES[0], lexicon.KEPT)
     assert (estimated.translations[8] == PAD).all()
     assert (estimated.probabilities[8] == 0).all()

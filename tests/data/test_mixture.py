@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.batching import Mixture, Plan
+from dragoman.data.batching import BatchPlan, CorpusMixture
 
 SIZES = (8_000, 1_500, 500)
 
 
-def plan(temperature: float, epoch: int = 0, unit: str = "sentences", seed: int = 1) -> Plan:
+def plan(temperature: float, epoch: int = 0, unit: str = "sentences", seed: int = 1) -> BatchPlan:
     """Of sentences of one word each."""
     offsets = np.arange(sum(SIZES) + 1)
-    mixture = Mixture.tempered(SIZES, temperature) if temperature > 1 else None
-    return Plan((offsets,), offsets, 50, unit, seed, epoch, mixture)  # type: ignore[arg-type]
+    mixture = CorpusMixture.tempered(SIZES, temperature) if temperature > 1 else None
+    return BatchPlan((offsets,), offsets, 50, unit, seed, epoch, mixture)  # type: ignore[arg-type]
 
 
 def drawn(temperature: float, epoch: int = 0, unit: str = "sentences") -> list[int]:
@@ -71,7 +71,7 @@ def test_the_rest_of_an_epoch_is_the_epoch_from_there_on(unit: str) -> None:
 @pytest.mark.slow
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=5), st.floats(1, 100), st.integers(0, 5))
 def test_any_sizes(sizes: list[int], temperature: float, epoch: int) -> None:
-    mixture = Mixture.tempered(tuple(sizes), temperature)
+    mixture = CorpusMixture.tempered(tuple(sizes), temperature)
     assert mixture.quotas.sum() == sum(sizes)
     rows = mixture.rows(np.arange(sum(sizes)), 1, epoch)
     part_of_row = np.searchsorted(np.cumsum(sizes), rows, "right")
@@ -80,7 +80,7 @@ def test_any_sizes(sizes: list[int], temperature: float, epoch: int) -> None:
 
 def test_weights_are_the_shares_whatever_the_sizes() -> None:
     """The small part comes again and again, the large one goes on in the next epoch where it was."""
-    mixture = Mixture(SIZES, (1.0, 3.0, 0.5))
+    mixture = CorpusMixture(SIZES, (1.0, 3.0, 0.5))
     total = sum(SIZES)
     assert mixture.quotas.tolist() == pytest.approx([total / 4.5, total * 3 / 4.5, total * 0.5 / 4.5], abs=1)
     epochs = [mixture.rows(np.arange(total), 1, epoch).tolist() for epoch in range(4)]

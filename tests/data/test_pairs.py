@@ -72,7 +72,7 @@ def test_development_examples_are_by_pair(tmp_path: Path) -> None:
 
 def test_files_of_several_pairs_are_learned_from_once(tmp_path: Path) -> None:
     pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec("word"))
-    lines = learning.Lines(configuration(tmp_path), (pipeline, pipeline))
+    lines = learning.InventoryTexts(configuration(tmp_path), (pipeline, pipeline))
     both = [text for pair in zip(LINES["en"], LINES["de"], strict=True) for text in pair]
     assert list(lines) == [*both, *LINES["cs"]]
     assert len(lines) == 12
@@ -80,13 +80,13 @@ def test_files_of_several_pairs_are_learned_from_once(tmp_path: Path) -> None:
     german, _, czech, _ = lines.data.pairs
     data = DataConfig(pairs=(german, czech.model_copy(update={"train": more})))
     beside = zip(LINES["en"][:2], LINES["cs"], strict=False)
-    assert list(learning.Lines(data, (pipeline, pipeline))) == [
+    assert list(learning.InventoryTexts(data, (pipeline, pipeline))) == [
         *[*both, *LINES["cs"]],
         *(text for pair in beside for text in pair),  # of another file
     ]
     copied = german.model_copy(update={"target": german.source})
     for pairs in ((copied, german), (german, copied)):  # in either order
-        read_lines = list(learning.Lines(DataConfig(pairs=pairs), (pipeline, pipeline)))
+        read_lines = list(learning.InventoryTexts(DataConfig(pairs=pairs), (pipeline, pipeline)))
         assert sorted(read_lines) == sorted(both)
 
 
@@ -95,7 +95,7 @@ def test_protected_spans_of_a_file_of_several_pairs_are_those_of_each_pair(tmp_p
     for name, line in (("en", "5 cats"), ("de", "fünf Katzen"), ("cs", "5 koček")):
         (tmp_path / f"train.{name}").write_text(f"{line}\n", "utf-8")
     pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec("word"))
-    lines = learning.Lines(data, (pipeline, pipeline), Protection.named(["numbers"]))
+    lines = learning.InventoryTexts(data, (pipeline, pipeline), Protection.named(["numbers"]))
     assert list(lines) == ["5 cats", "fünf Katzen", f"{MARKS[0]} koček"]
 
 
@@ -105,6 +105,6 @@ def test_what_is_prepared_does_not_depend_on_what_is_not_trained_on(
     data = configuration(tmp_path)
     text = TextConfig.model_validate({"source": {"tokenizer": "word"}, "target": {"tokenizer": "word"}})
     preparation.prepare(data, text, 1, tmp_path / "run")
-    monkeypatch.setattr(preparation, "learn", lambda *_: pytest.fail("is prepared already"))
+    monkeypatch.setattr(preparation, "learn_inventories", lambda *_: pytest.fail("is prepared already"))
     other = data.model_copy(update={"temperature": 5.0, "weights": (1.0, 2.0), "pairs": data.pairs[:3]})
     preparation.prepare(other, text, 1, tmp_path / "run")

@@ -15,7 +15,7 @@ from dragoman.configuration.data import DataConfig
 from dragoman.data.batch import Batch, TokenBatch
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
-from dragoman.data.surfaces import ExtendedVocabulary, Surfaces
+from dragoman.data.surfaces import ExtendedVocabulary, UnknownWordNeeds
 from dragoman.data.vocabulary import EOS, UNK, Vocabulary
 from dragoman.errors import UserError
 from dragoman.text.edits import KEEP, OPERATIONS, operations
@@ -49,7 +49,7 @@ def prepared(folder: Path, lines: Lines, unit: Any = FEW, *, joint: bool = True,
     side = {"tokenizer": unit, "pretokenizer": "whitespace"}
     text = TextConfig.model_validate({"shared_vocabulary": joint, "source": side, "target": side})
     config = DataConfig.model_validate({"train": place, "dev": place, **data})
-    return Dataset.prepare(config, text, 1, folder / "run", **{"surfaces": Surfaces(True), **rest})
+    return Dataset.prepare(config, text, 1, folder / "run", **{"surfaces": UnknownWordNeeds(True), **rest})
 
 
 def real(side: Any, part: str) -> list[list[int]]:
@@ -124,7 +124,7 @@ def written(side: Any, language: Any) -> list[list[str]]:
 def test_batches_have_the_characters_of_unknown_words(sides: str, tmp_path: Path) -> None:
     options = SIDES[sides]
     lines = [(*line[:1], *(["l'ä ann"] if "source" in options else []), *line[1:]) for line in LINES]
-    data = prepared(tmp_path, lines, surfaces=Surfaces(sources=True, target=True), **options)
+    data = prepared(tmp_path, lines, surfaces=UnknownWordNeeds(sources=True, target=True), **options)
     batch = data.batch(np.array([2, 0, 3]), 0)
     several, joined = "source" in options, "concatenate_sources" in options
     spellings = [written(side, language) for side, language in zip(batch.sources, data.sources, strict=False)]
@@ -148,7 +148,7 @@ def test_alphabets_have_the_characters_of_the_corpus_and_are_kept(tmp_path: Path
     assert Language.load(tmp_path / "run", "target", "c").alphabet.characters == data.target.alphabet.characters
     apart = prepared(tmp_path, LINES, joint=False)
     assert "".join(apart.target.alphabet.characters) == "".join(sorted({*"annevebobieht", *"isst"}))
-    plain = prepared(tmp_path, LINES, surfaces=Surfaces())
+    plain = prepared(tmp_path, LINES, surfaces=UnknownWordNeeds())
     assert "".join(plain.target.alphabet.characters) == "abno"
 
 
@@ -182,7 +182,7 @@ def test_a_word_that_only_the_source_knows_is_the_sentences_own(tmp_path: Path) 
 
 def test_nothing_is_kept_where_no_model_asks(tmp_path: Path) -> None:
     """The store has the files that it had, and is made anew for a model that asks."""
-    plain = prepared(tmp_path, LINES, surfaces=Surfaces())
+    plain = prepared(tmp_path, LINES, surfaces=UnknownWordNeeds())
     assert set(plain.train.columns) == {"source", "target"}
     files = {path.name for path in (tmp_path / "run" / "data").iterdir()}
     assert files == {"header.json", "source.values", "source.offsets", "target.values", "target.offsets"}
@@ -217,7 +217,7 @@ def test_the_mark_of_a_language_is_no_word(tmp_path: Path) -> None:
     text = TextConfig.model_validate(
         {"source": {"tokenizer": {**FEW, "vocab_size": 1}}, "target": {"tokenizer": {**FEW, "vocab_size": 1}}}
     )
-    data = Dataset.prepare(config, text, 1, tmp_path / "run", surfaces=Surfaces(True))
+    data = Dataset.prepare(config, text, 1, tmp_path / "run", surfaces=UnknownWordNeeds(True))
     vocabulary = data.target.vocabulary
     batch = data.batch(np.array([0, 3]), 0)
     (german,), (english,) = (vocabulary.ids([Mark(f"<2{name}>")]) for name in ("de", "en"))
@@ -261,7 +261,9 @@ def test_arrays_have_no_words(tmp_path: Path) -> None:
     batches: list[Batch] = []
     for source in (["image", "a"], ["image"]):
         shown = {"source": source, "features": "image", "target": "c", "train": place, "dev": place}
-        data = Dataset.prepare(DataConfig.model_validate(shown), text, 1, tmp_path / "run", surfaces=Surfaces(True))
+        data = Dataset.prepare(
+            DataConfig.model_validate(shown), text, 1, tmp_path / "run", surfaces=UnknownWordNeeds(True)
+        )
         batches.append(data.batch(np.array([2]), 0))
     both, alone = batches
     assert real(both.sources[1], "extended") == [[4, 6, 4, 7, 8, EOS]]

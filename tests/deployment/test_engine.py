@@ -25,7 +25,7 @@ from dragoman.model.attention.scores import AdditiveScore
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
-from dragoman.serving.models import Model
+from dragoman.serving.models import ServedModel
 from dragoman.translation.calibration import Calibration, Fit
 from dragoman.translation.comparison import Figures, Gate
 from dragoman.translation.loading import digest_of
@@ -92,7 +92,7 @@ def test_translations_are_those_of_torch(run: Path, search: Spec) -> None:
 @pytest.mark.parametrize("search", [Spec("greedy"), Spec("beam", {"size": 3})])
 def test_candidates_are_those_of_torch(copied: Path, search: Spec) -> None:
     """One translation of each source symbol, and no more."""
-    shortlist.shortlist(shortlist.Options(copied))
+    shortlist.shortlist(shortlist.ShortlistOptions(copied))
     plain, exported = (
         dragoman.load(copied, engine=engine, shortlist=(0, 1)).translate(TEXTS, search=search)
         for engine in ("torch", "onnx")
@@ -130,7 +130,7 @@ def test_graphs_of_several_runs_are_an_ensemble(run: Path, copied: Path, tmp_pat
     golden(str(raised.value))
     folders = [shutil.copytree(run, tmp_path / "first"), copied]
     for folder in folders:
-        shortlist.shortlist(shortlist.Options(folder))
+        shortlist.shortlist(shortlist.ShortlistOptions(folder))
     few = [dragoman.load(folders, engine=engine, shortlist=(0, 1)).translate(TEXTS) for engine in ("torch", "onnx")]
     for one, other in zip(*few, strict=True):
         assert one.text == other.text
@@ -194,9 +194,9 @@ def test_an_export_without_its_weights_is_as_sure_and_serves_or_not(copied: Path
         Gate(**of, against="old", against_sha256="", sentences=99, figures=[figures]).write(folder.gate)
         if worse:
             with pytest.raises(UserError, match="is worse than old"):
-                Model.load(copied, engine="onnx")
+                ServedModel.load(copied, engine="onnx")
         else:
-            assert Model.load(copied, engine="onnx").translator.translate(["one two"])[0].text == "deux un"
+            assert ServedModel.load(copied, engine="onnx").translator.translate(["one two"])[0].text == "deux un"
 
 
 @pytest.mark.usefixtures("quick")

@@ -6,50 +6,50 @@ import numpy as np
 
 from dragoman.documents.document import Document
 from dragoman.documents.document_segment import PROTECTED
-from dragoman.documents.passages import split
-from dragoman.documents.translated import Sentence, Translated
+from dragoman.documents.passages import split_text
+from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.text.protection import Protection
 from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.transforms.stripped_text import rest, unknown
 from dragoman.translation.transforms.tag_projection import Detached
 from dragoman.translation.translation import Translation
 
-Say = Callable[[str], Translated]
+Say = Callable[[str], TranslatedText]
 
 
-def same(text: str) -> Translated:
+def same(text: str) -> TranslatedText:
     """Every line as it is, and each of its words linked to itself."""
-    passage = split(text, "en", sentences=False)
-    return Translated(passage, tuple(_sentence(sentence, sentence.split(), 1) for sentence in passage.sentences))
+    passage = split_text(text, "en", sentences=False)
+    return TranslatedText(passage, tuple(_sentence(sentence, sentence.split(), 1) for sentence in passage.sentences))
 
 
-def backwards(text: str) -> Translated:
+def backwards(text: str) -> TranslatedText:
     """Every line with its words in capitals and backwards, and the links of that."""
-    passage = split(text, "en", sentences=False)
-    return Translated(
+    passage = split_text(text, "en", sentences=False)
+    return TranslatedText(
         passage,
         tuple(_sentence(sentence, [w.upper() for w in sentence.split()][::-1], -1) for sentence in passage.sentences),
     )
 
 
-def nothing(text: str) -> Translated:
+def nothing(text: str) -> TranslatedText:
     """Every line without a translation."""
-    passage = split(text, "en", sentences=False)
-    return Translated(passage, tuple(Sentence("") for _ in passage.sentences))
+    passage = split_text(text, "en", sentences=False)
+    return TranslatedText(passage, tuple(TranslatedSentence("") for _ in passage.sentences))
 
 
-def replaced(translation: str, text: str) -> Translated:
+def replaced(translation: str, text: str) -> TranslatedText:
     """Every line with the same translation."""
-    passage = split(text, "en", sentences=False)
-    return Translated(passage, tuple(Sentence(translation) for _ in passage.sentences))
+    passage = split_text(text, "en", sentences=False)
+    return TranslatedText(passage, tuple(TranslatedSentence(translation) for _ in passage.sentences))
 
 
-def _sentence(text: str, done: list[str], order: int) -> Sentence:
+def _sentence(text: str, done: list[str], order: int) -> TranslatedSentence:
     words = text.split()
     attention = np.eye(len(words))[::order].astype(np.float64)
     seen = SourceAttention("en", text, words, attention, np.ones(len(words)))
     translation = text if order == 1 else " ".join(done)
-    return Sentence(translation, Translation((seen,), translation, done, -1.0, -1.0, ()))
+    return TranslatedSentence(translation, Translation((seen,), translation, done, -1.0, -1.0, ()))
 
 
 def spoken(document: Document, say: Say = backwards) -> bytes:
@@ -57,20 +57,20 @@ def spoken(document: Document, say: Say = backwards) -> bytes:
     return document.written([say(line.text) for line in document.lines])
 
 
-def protected(text: str) -> Translated:
+def protected(text: str) -> TranslatedText:
     """The same backwards, but for what a service protects, which no model reads."""
-    passage = split(text, "en", sentences=False)
-    return Translated(passage, tuple(_protected(detached(sentence)) for sentence in passage.sentences))
+    passage = split_text(text, "en", sentences=False)
+    return TranslatedText(passage, tuple(_protected(detached(sentence)) for sentence in passage.sentences))
 
 
-def _protected(sentence: Detached) -> Sentence:
+def _protected(sentence: Detached) -> TranslatedSentence:
     if not sentence.worded:
-        return Sentence(str(sentence.inputs[0]))
+        return TranslatedSentence(str(sentence.inputs[0]))
     text = sentence.source.text
     done = _sentence(text, [word.upper() for word in text.split()][::-1], -1)
     assert done.whole
     whole = sentence.attached(done.whole, 0)
-    return Sentence(whole.text, whole)
+    return TranslatedSentence(whole.text, whole)
 
 
 def detached(text: str, protection: Protection | None = PROTECTED, known_spans: Protection | None = None) -> Detached:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dragoman.documents.document import File
 from dragoman.documents.html import Html, Page
-from dragoman.documents.passages import Passage, split
-from dragoman.documents.translated import Sentence, Translated
+from dragoman.documents.passages import Passage, split_text
+from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
 from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.translation import Translation
@@ -133,18 +133,18 @@ def test_raised_signs_stay_as_they_are_and_elements_of_others_are_in_the_line(ht
 
 
 def test_tags_go_with_the_spaces_of_the_translation() -> None:
-    def say(text: str) -> Translated:
-        passage = split(text, "zh")
+    def say(text: str) -> TranslatedText:
+        passage = split_text(text, "zh")
         sentences = [backwards(sentence).sentences[0] for sentence in passage.sentences]
-        return Translated(passage, tuple(sentence._replace(text=f"{sentence.text}!") for sentence in sentences))
+        return TranslatedText(passage, tuple(sentence._replace(text=f"{sentence.text}!") for sentence in sentences))
 
     assert spoken(Page("<p>one 二。<b>Two 一。</b></p>"), say).decode() == "<p>二。 ONE! <b>一。 TWO</b>!</p>"
 
 
 def test_numbers_of_items_keep_their_elements() -> None:
-    def say(text: str) -> Translated:
-        passage = split(text, "en")
-        return Translated(passage, tuple(backwards(sentence).sentences[0] for sentence in passage.sentences))
+    def say(text: str) -> TranslatedText:
+        passage = split_text(text, "en")
+        return TranslatedText(passage, tuple(backwards(sentence).sentences[0] for sentence in passage.sentences))
 
     html = "<p><b>1.</b> One <i>two</i>. <b>2.</b> Six two.</p>"
     assert spoken(Page(html), say).decode() == "<p><b>1.</b> <i>TWO.</i> ONE <b>2.</b> TWO. SIX</p>"
@@ -171,10 +171,10 @@ def test_no_element_of_a_script_without_spaces_is_around_nothing(
 ) -> None:
     """An element may be a part of a symbol, or symbols that no word is linked to."""
 
-    def say(text: str) -> Translated:
+    def say(text: str) -> TranslatedText:
         seen = SourceAttention("zh", text, words.split(), np.array(attention, float), np.ones(len(attention)))
         whole = Translation((seen,), translated_text, translated_text.split(), -1.0, -1.0, ())
-        return Translated(Passage((text,), ("", "")), (Sentence(translated_text, whole),))
+        return TranslatedText(Passage((text,), ("", "")), (TranslatedSentence(translated_text, whole),))
 
     assert spoken(Page(html), say).decode() == f"<p>{expected}</p>"
 

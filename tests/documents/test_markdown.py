@@ -12,8 +12,8 @@ from markdown_it import MarkdownIt
 
 from dragoman.documents.document import File
 from dragoman.documents.markdown import Markdown
-from dragoman.documents.passages import split
-from dragoman.documents.translated import Sentence, Translated
+from dragoman.documents.passages import split_text
+from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
 from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.translation import Translation
@@ -141,10 +141,10 @@ def test_quotation_marks_in_the_title_of_an_admonition_are_entities() -> None:
     assert document.written([same('a "b" c')]) == b'!!! note "a &quot;b&quot; c"\n'
 
 
-def first_word(text: str) -> Translated:
-    passage, words = split(text, "en", sentences=False), text.split()
+def first_word(text: str) -> TranslatedText:
+    passage, words = split_text(text, "en", sentences=False), text.split()
     seen = SourceAttention("en", text, words, np.eye(1, len(words)), np.ones(1))
-    return Translated(passage, (Sentence("ONE", Translation((seen,), "ONE", ["ONE"], -1.0, -1.0, ())),))
+    return TranslatedText(passage, (TranslatedSentence("ONE", Translation((seen,), "ONE", ["ONE"], -1.0, -1.0, ())),))
 
 
 @pytest.mark.parametrize(

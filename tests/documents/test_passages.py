@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.documents.passages import LONGEST, Passage, split
+from dragoman.documents.passages import LONGEST, Passage, split_text
 
 pytest.importorskip("sentencex")
 
@@ -18,7 +18,7 @@ TEXTS = st.lists(st.one_of(st.text(), st.sampled_from([". ", "\n", "\r\n", "? ",
 
 @given(TEXTS, st.sampled_from(["en", "ja", "de", "xx", ""]), st.booleans())
 def test_no_character_is_lost(text: str, language: str, sentences: bool) -> None:
-    passage = split(text, language, sentences=sentences)
+    passage = split_text(text, language, sentences=sentences)
     assert passage.joined(passage.sentences) == text
     assert len(passage.between) == len(passage.sentences) + 1
     assert not re.sub(r"\w|[().]", "", "".join(passage.between)).strip()
@@ -43,16 +43,16 @@ def test_no_character_is_lost(text: str, language: str, sentences: bool) -> None
     ],
 )
 def test_sentences(text: str, language: str, sentences: list[str]) -> None:
-    assert list(split(text, language).sentences) == sentences
+    assert list(split_text(text, language).sentences) == sentences
 
 
 def test_a_line_may_stay_whole() -> None:
-    assert split("One. Two.\nThree.", "en", sentences=False).sentences == ("One. Two.", "Three.")
+    assert split_text("One. Two.\nThree.", "en", sentences=False).sentences == ("One. Two.", "Three.")
 
 
 @pytest.mark.parametrize("text", [" 1. One. 2. Two. ", "One.", "(a) One.\n2) Two.\n", "", "1."])
 def test_the_body_of_a_text_is_what_stands_between_its_ends(text: str) -> None:
-    passage = split(text, "en")
+    passage = split_text(text, "en")
     before, behind = passage.between[0], passage.between[-1] if passage.sentences else ""
     assert before + passage.body(passage.sentences) + behind == text
     assert passage.whole.joined(passage.whole.sentences) == text
@@ -60,7 +60,7 @@ def test_the_body_of_a_text_is_what_stands_between_its_ends(text: str) -> None:
 
 
 def test_strings_of_programs_have_numbers_of_items_at_the_beginning_of_a_line() -> None:
-    passage = split("1. Open it. 2. Close it.\nE.", "en", sentences=False)
+    passage = split_text("1. Open it. 2. Close it.\nE.", "en", sentences=False)
     assert passage.sentences == ("Open it. 2. Close it.", "E.")
 
 
@@ -89,7 +89,7 @@ def test_other_sentences_take_their_places() -> None:
 def test_sentences_are_parted_as_the_script_of_the_translation_has_it(
     text: str, language: str, translations: list[str], expected: str
 ) -> None:
-    passage = split(text, language)
+    passage = split_text(text, language)
     assert passage.joined(translations) == expected
     behind = [passage.behind([translation], number)[0] for number, translation in enumerate(translations)]
     assert behind == passage.behind(translations)
@@ -100,7 +100,7 @@ def test_sentences_are_parted_as_the_script_of_the_translation_has_it(
     [("word " * 200, 500), ("x" * 1200, LONGEST), ("a" * 300 + ", " + "b" * 300, 301), ("a " + "b" * 600, LONGEST)],
 )
 def test_long_sentences_are_cut(text: str, first: int) -> None:
-    sentences = split(text, "en").sentences
+    sentences = split_text(text, "en").sentences
     assert len(sentences[0]) == min(first, len(text[:first].strip()))
     assert max(map(len, sentences)) <= LONGEST
 
@@ -109,11 +109,11 @@ def test_long_sentences_are_cut(text: str, first: int) -> None:
 def test_a_long_line_takes_time_in_proportion(piece: str) -> None:
     text = (piece * 100_000)[:100_000]
     began = time.process_time()
-    passage = split(text, "zh")
+    passage = split_text(text, "zh")
     assert time.process_time() - began < 1.5
     assert passage.joined(passage.sentences) == text
 
 
 def test_a_long_line_is_split_as_a_short_one() -> None:
     parts = ["He saw Mr. Smith.", "Is it (as I said. Yes!) so?", "He came."]
-    assert list(split(" ".join(parts * 300), "en").sentences) == parts * 300
+    assert list(split_text(" ".join(parts * 300), "en").sentences) == parts * 300

@@ -8,9 +8,9 @@ import pytest
 
 from dragoman.corpus import catalogues
 from dragoman.documents.document import File
-from dragoman.documents.passages import split
-from dragoman.documents.po import Catalogue
-from dragoman.documents.translated import Sentence, Translated
+from dragoman.documents.passages import split_text
+from dragoman.documents.po import PoDocument
+from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
 
 HEAD = """msgid ""
@@ -58,15 +58,17 @@ def place(tmp_path: Path) -> Path:
     return path
 
 
-def read(place: Path, names: tuple[str, str] = ("en", "cs")) -> Catalogue:
-    return Catalogue(File(str(place), place.read_bytes(), names))
+def read(place: Path, names: tuple[str, str] = ("en", "cs")) -> PoDocument:
+    return PoDocument(File(str(place), place.read_bytes(), names))
 
 
-def filled(catalogue: Catalogue, lacking: Sequence[str] = ()) -> str:
+def filled(catalogue: PoDocument, lacking: Sequence[str] = ()) -> str:
     """The file with every line in brackets, but for those without a translation."""
-    passages = [split(line.text, "en", sentences=False) for line in catalogue.lines]
+    passages = [split_text(line.text, "en", sentences=False) for line in catalogue.lines]
     translations = [
-        Translated(passage, tuple(Sentence("" if text in lacking else f"<{text}>") for text in passage.sentences))
+        TranslatedText(
+            passage, tuple(TranslatedSentence("" if text in lacking else f"<{text}>") for text in passage.sentences)
+        )
         for passage in passages
     ]
     return catalogue.written(translations).decode()
@@ -111,10 +113,10 @@ def test_characters_without_an_escape_are_left_out(place: Path) -> None:
     first, *_ = filled(read(place)).split("<save>")
     catalogue = read(place)
     translations = [
-        Translated(split(line.text, "en", sentences=False), (Sentence("<sa\0v\x07e>\x1b\x7f"),))
+        TranslatedText(split_text(line.text, "en", sentences=False), (TranslatedSentence("<sa\0v\x07e>\x1b\x7f"),))
         for line in catalogue.lines[:1]
     ]
-    lacking = [Translated(split(line.text, "en", sentences=False), ()) for line in catalogue.lines[1:]]
+    lacking = [TranslatedText(split_text(line.text, "en", sentences=False), ()) for line in catalogue.lines[1:]]
     result = catalogue.written([*translations, *lacking]).decode()
     assert result.startswith(first + "<save>")
 
@@ -130,7 +132,7 @@ def plural(header: str, singular: str, many: str, forms: dict[int, str], target:
     lines = [f'"Plural-Forms: {header}\\n"'] if header else []
     texts = [f'msgstr[{form}] "{text}"' for form, text in forms.items()]
     text = "\n".join(['msgid ""', 'msgstr ""', *lines, "", f'msgid "{singular}"', f'msgid_plural "{many}"', *texts, ""])
-    return polib.pofile(filled(Catalogue(File("x.po", text.encode(), ("en", target)))))
+    return polib.pofile(filled(PoDocument(File("x.po", text.encode(), ("en", target)))))
 
 
 @pytest.mark.parametrize(
@@ -173,15 +175,17 @@ def test_a_header_without_forms_gets_those_of_its_language(header: str, target: 
 
 def test_a_plural_without_any_form_gets_two_where_nothing_is_known_of_the_language() -> None:
     text = 'msgid ""\nmsgstr ""\n\nmsgid "one"\nmsgid_plural "many"\nmsgstr ""\n'
-    catalogue = Catalogue(File("x.po", text.encode(), ("en", "xx")))
+    catalogue = PoDocument(File("x.po", text.encode(), ("en", "xx")))
     assert polib.pofile(filled(catalogue))[0].msgstr_plural == {0: "<one>", 1: "<many>"}
 
 
 def test_accelerators_of_labels_are_carried_over() -> None:
     text = 'msgid ""\nmsgstr ""\n"Language: fr\\n"\n\nmsgid "_Save &amp; close"\nmsgstr ""\n'
-    catalogue = Catalogue(File("x.po", text.encode(), ("en", "fr")))
+    catalogue = PoDocument(File("x.po", text.encode(), ("en", "fr")))
     assert [line.text for line in catalogue.lines] == ["Save &amp; close"]
-    translation = Translated(split("Save &amp; close", "en", sentences=False), (Sentence("Tout &amp; sauver"),))
+    translation = TranslatedText(
+        split_text("Save &amp; close", "en", sentences=False), (TranslatedSentence("Tout &amp; sauver"),)
+    )
     assert polib.pofile(catalogue.written([translation]).decode())[0].msgstr == "Tout &amp; _sauver"
 
 
@@ -194,10 +198,10 @@ def test_a_header_that_names_no_language_gets_the_target_language() -> None:
         ("", "un", ("src", "tgt"), ""),
     ):
         head = f'msgid ""\nmsgstr ""\n"Language: {language}\\n"\n'
-        catalogue = Catalogue(File("x.po", (head + message % text).encode(), names))
+        catalogue = PoDocument(File("x.po", (head + message % text).encode(), names))
         assert polib.pofile(filled(catalogue)).metadata["Language"] == written
     with pytest.raises(UserError, match="is a translation to en_US, and the run translates en to fr"):
-        Catalogue(File("x.po", (head.replace(": ", ": en_US") + message % "One").encode(), ("en", "fr")))
+        PoDocument(File("x.po", (head.replace(": ", ": en_US") + message % "One").encode(), ("en", "fr")))
 
 
 def test_a_message_without_a_translation_of_every_line_stays_as_it_is(place: Path) -> None:
@@ -219,10 +223,10 @@ def test_a_file_keeps_its_line_ends_and_gets_no_comment() -> None:
     """And nobody is thanked for a translation that a machine has made."""
     text = HEAD.replace("ISO-8859-2", "UTF-8") + 'msgid "one"\nmsgstr ""\n\nmsgid "translator-credits"\nmsgstr ""\n'
     for lines in (text, text.replace("\n", "\r\n")):
-        catalogue = Catalogue(File("cs.po", lines.encode(), ("en", "cs")))
+        catalogue = PoDocument(File("cs.po", lines.encode(), ("en", "cs")))
         assert [line.text for line in catalogue.lines] == ["one"]
-        passage = split("one", "en", sentences=False)
-        written = catalogue.written([Translated(passage, (Sentence("jeden"),))]).decode()
+        passage = split_text("one", "en", sentences=False)
+        written = catalogue.written([TranslatedText(passage, (TranslatedSentence("jeden"),))]).decode()
         end = "\r\n" if "\r" in lines else "\n"
         assert written.startswith(f'msgid ""{end}')
         assert f'#, fuzzy{end}msgid "one"{end}msgstr "jeden"{end}' in written

@@ -8,7 +8,7 @@ import pytest
 from dragoman.documents import table
 from dragoman.documents.document import Document, File
 from dragoman.documents.passages import Passage
-from dragoman.documents.translated import Sentence, Translated
+from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
 from tests.documents.speaking import backwards, nothing, protected, replaced, spoken
 
@@ -183,7 +183,9 @@ def test_hostile_files_take_less_than_a_second(name: str, text: str) -> None:
     try:
         document = read(name, text)
         passage = Passage(("a",), ("", ""))
-        document.written([Translated(passage, (Sentence("b " * (len(line.text) // 2)),)) for line in document.lines])
+        document.written(
+            [TranslatedText(passage, (TranslatedSentence("b " * (len(line.text) // 2)),)) for line in document.lines]
+        )
     except UserError:
         pass
     assert time.process_time() - begin < 1

@@ -16,7 +16,7 @@ from dragoman.corpus.xml import local_name
 from dragoman.documents import codes
 from dragoman.documents.document import File
 from dragoman.documents.passages import Passage
-from dragoman.documents.translated import Sentence, Translated
+from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.documents.xliff_tmx import Tmx, Xliff
 from dragoman.errors import UserError
 from tests.documents.speaking import Say, backwards, nothing, same, spoken
@@ -363,11 +363,11 @@ def test_a_segment_of_xliff_2_that_is_initial_is_translated_again(attributes: st
     assert dict(segment.attrib) == {"id": "s2", **expected}
 
 
-def remembered(text: str) -> Translated:
+def remembered(text: str) -> TranslatedText:
     """What somebody corrected of a similar sentence."""
     translation = same(text)
     match = Match("said", 0.875, text)
-    return translation._replace(sentences=tuple(Sentence("said", match=match) for _ in translation.sentences))
+    return translation._replace(sentences=tuple(TranslatedSentence("said", match=match) for _ in translation.sentences))
 
 
 def test_what_was_remembered_says_how_similar_it_was() -> None:
@@ -389,10 +389,10 @@ def test_what_was_remembered_says_how_similar_it_was() -> None:
 def test_the_quality_of_several_sentences_is_that_of_the_least_similar() -> None:
     """If one has none, the whole has none."""
     passage = Passage(("one", "two"), ("", " ", ""))
-    good, poor = (Sentence("said", match=Match("said", score, "one")) for score in (0.9, 0.6))
-    assert Translated(passage, (good, poor)).quality == Translated(passage, (poor, good)).quality == 0.6
-    assert Translated(passage, (good, Sentence("said"))).quality is None
-    match = written(Xliff, OLD, lambda text: Translated(passage, (good, poor))).find(".//{*}alt-trans")
+    good, poor = (TranslatedSentence("said", match=Match("said", score, "one")) for score in (0.9, 0.6))
+    assert TranslatedText(passage, (good, poor)).quality == TranslatedText(passage, (poor, good)).quality == 0.6
+    assert TranslatedText(passage, (good, TranslatedSentence("said"))).quality is None
+    match = written(Xliff, OLD, lambda text: TranslatedText(passage, (good, poor))).find(".//{*}alt-trans")
     assert match.get("match-quality") == "60%"
 
 
@@ -460,6 +460,6 @@ def test_what_cannot_be_translated_is_told(kind: Any, text: str, message: str) -
 def test_characters_that_no_xml_may_have_are_left_out() -> None:
     document = opened(Xliff, NEW)
     translation = same("one two")
-    damaged = translation._replace(sentences=(Sentence("one\x00\x07 two"),))
+    damaged = translation._replace(sentences=(TranslatedSentence("one\x00\x07 two"),))
     target = next(etree.fromstring(document.written([damaged])).iter("{*}target"))
     assert texts(target) == "one two"

@@ -10,10 +10,10 @@ from dragoman.evaluation.groups import (
     EDITS,
     FREQUENCIES,
     Edit,
-    EditRate,
     EditScore,
-    Group,
-    Words,
+    EditTypeRate,
+    SentenceGroup,
+    WordBucketF1,
     by_length,
     by_tag,
     edits,
@@ -28,15 +28,19 @@ pytestmark = pytest.mark.spec("H12")
 def test_lengths_are_counted_in_words_and_marks() -> None:
     lines = ["a", "a b c d e f", "a, b", "", "a b.", " ".join(["x"] * 101)]
     assert by_length(lines) == [
-        Group("1-2", [0, 3]),
-        Group("3-5", [2, 4]),
-        Group("6-10", [1]),
-        Group("over 100", [5]),
+        SentenceGroup("1-2", [0, 3]),
+        SentenceGroup("3-5", [2, 4]),
+        SentenceGroup("6-10", [1]),
+        SentenceGroup("over 100", [5]),
     ]
 
 
 def test_every_tag_is_a_group() -> None:
-    assert by_tag(["news", "chat", "", "news"]) == [Group("", [2]), Group("chat", [1]), Group("news", [0, 3])]
+    assert by_tag(["news", "chat", "", "news"]) == [
+        SentenceGroup("", [2]),
+        SentenceGroup("chat", [1]),
+        SentenceGroup("news", [0, 3]),
+    ]
 
 
 def test_the_score_of_a_group_is_that_of_its_sentences() -> None:
@@ -51,7 +55,9 @@ def test_words_are_scored_by_how_often_a_corpus_has_them() -> None:
     frequency = frequencies(["The cat."] + ["the"] * 5 + ["the dog"])
     assert dict(frequency) == {"the": 7, "cat": 1, "dog": 1}
     text, reference = "the cat the emu the", "The dog and the cat"
-    words_of = {Words(frequency, bucket).group: Words(frequency, bucket) for bucket in range(len(FREQUENCIES) + 1)}
+    words_of = {
+        WordBucketF1(frequency, bucket).group: WordBucketF1(frequency, bucket) for bucket in range(len(FREQUENCIES) + 1)
+    }
     assert list(words_of) == ["0", "1", "2-3", "4-9", "10-99", "100-999", "over 999"]
     counts = {name: words_of[name].counts([text], [[reference]])[0].tolist() for name in ("0", "1", "2-3", "4-9")}
     assert counts == {"0": [0, 1, 1], "1": [1, 1, 2], "2-3": [0, 0, 0], "4-9": [2, 3, 2]}
@@ -64,7 +70,7 @@ def test_one_reference_counts_for_all_words() -> None:
     """That with most of the translation's words, though the other has the rare one."""
     frequency = {"a": 5, "b": 5, "rare": 1}
     for bucket, wanted in ((1, [0, 1, 0]), (3, [2, 2, 2])):
-        assert Words(frequency, bucket).counts(["a b rare"], [["rare"], ["a b"]])[0].tolist() == wanted
+        assert WordBucketF1(frequency, bucket).counts(["a b rare"], [["rare"], ["a b"]])[0].tolist() == wanted
 
 
 def random_lines(count: int, seed: int) -> list[str]:
@@ -101,15 +107,15 @@ def test_edits_turn_one_text_into_the_other_and_are_the_fewest() -> None:
 
 def test_edits_that_are_left_to_make_add_up_to_the_word_error_rate() -> None:
     texts, references = ["the cat sat", "a b", "x y z z", ""], ["the dog sat", "a b c", "x y z", "d e"]
-    counts = {edit: EditRate(edit).counts(texts, [references]) for edit in EDITS}
+    counts = {edit: EditTypeRate(edit).counts(texts, [references]) for edit in EDITS}
     assert {edit: edit_counts[:, 0].tolist() for edit, edit_counts in counts.items()} == {
         "insert": [0, 1, 0, 2],
         "delete": [0, 0, 1, 0],
         "substitute": [1, 0, 0, 0],
     }
-    assert EditRate("insert").corpus(texts, [references]).value == pytest.approx(100 * 3 / 11)
+    assert EditTypeRate("insert").corpus(texts, [references]).value == pytest.approx(100 * 3 / 11)
     many = random_lines(100, 3), [random_lines(100, 4), random_lines(100, 5)]
-    rates = [EditRate(edit).corpus(*many).value for edit in EDITS]
+    rates = [EditTypeRate(edit).corpus(*many).value for edit in EDITS]
     assert sum(rates) == pytest.approx(WordErrorRate().corpus(*many).value)
 
 
@@ -153,16 +159,16 @@ def test_words_and_edits_are_compared_in_one_form() -> None:
     composed, decomposed = "\u00e9t\u00e9", "e\u0301te\u0301"
     frequency = frequencies([decomposed, composed, "nu"])
     assert dict(frequency) == {composed: 2, "nu": 1}
-    words = Words(frequency, 2)
+    words = WordBucketF1(frequency, 2)
     assert words.number([decomposed]) == 1
     assert words.counts([composed], [[decomposed]])[0].tolist() == [1, 1, 1]
-    assert EditRate("substitute").corpus([composed], [[decomposed]]).value == 0
+    assert EditTypeRate("substitute").corpus([composed], [[decomposed]]).value == 0
     edited = EditScore("substitute", [decomposed])
     assert edited.counts([composed], [[composed]])[0].tolist() == [0, 0, 0]
     assert edited.number([composed]) == 0
 
 
 def test_letter_case_of_edits_is_ignored_if_wanted() -> None:
-    assert EditRate("substitute").corpus(["The cat"], [["the cat"]]).value == 50
-    assert EditRate("substitute", lowercase=True).corpus(["The cat"], [["the cat"]]).value == 0
-    assert EditRate("delete", lowercase=True).signature(1) == "nrefs:1|case:lc"
+    assert EditTypeRate("substitute").corpus(["The cat"], [["the cat"]]).value == 50
+    assert EditTypeRate("substitute", lowercase=True).corpus(["The cat"], [["the cat"]]).value == 0
+    assert EditTypeRate("delete", lowercase=True).signature(1) == "nrefs:1|case:lc"

@@ -8,18 +8,18 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.significance import PairedTest
 
-from dragoman.evaluation.groups import Words
-from dragoman.evaluation.metrics.errors import ExactMatch, WordErrorRate
+from dragoman.evaluation.groups import WordBucketF1
+from dragoman.evaluation.metrics.errors import ExactMatchRate, WordErrorRate
 from dragoman.evaluation.metrics.metric import Counts, LineMetric
 from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.evaluation.significance import (
-    Compared,
+    ComparedScore,
     compare,
-    judged,
+    compare_or_score,
     randomization,
-    resampled,
-    scored,
+    resample_scores,
+    score_systems,
     sign_test,
 )
 from dragoman.translation import comparison as gate
@@ -89,7 +89,7 @@ def test_resampled_scores_and_randomization_are_those_of_sacrebleu(lines: list[l
     counts = [metric.counts(text, [references]) for text in texts]
     named: list[tuple[str, Sequence[str]]] = list(zip("ab", texts, strict=True))
     _, wanted = PairedTest(named, {"BLEU": BLEU(tokenize="none")}, [references], "bs", 200)()
-    drawn = resampled(metric, counts, samples=200)
+    drawn = resample_scores(metric, counts, samples=200)
     assert drawn.mean(axis=1).tolist() == pytest.approx([score.mean for score in wanted["BLEU"]], abs=1e-4)
     _, wanted = PairedTest(named, {"BLEU": BLEU(tokenize="none")}, [references], "ar", 500)()
     assert randomization(metric, *counts, samples=500) == pytest.approx(wanted["BLEU"][1].p_value)
@@ -152,9 +152,9 @@ def test_every_metric_tells_a_better_system(kind: str, test: Any, lines: list[li
 
 
 def test_marks() -> None:
-    (compared,) = compare(ExactMatch(), [numbers([1, 0])], 1, samples=10)
+    (compared,) = compare(ExactMatchRate(), [numbers([1, 0])], 1, samples=10)
     assert str(compared) == f"Exact match = 50.00 ± {compared.margin:.2f} (nrefs:1|case:mixed|bs:10|seed:12345)"
-    marks = [Compared(*compared[:4], p).mark for p in (None, 0.2, 0.05, 0.049, 0.01, 0.009)]
+    marks = [ComparedScore(*compared[:4], p).mark for p in (None, 0.2, 0.05, 0.049, 0.01, 0.009)]
     assert marks == ["", "", "", "*", "*", "**"]
 
 
@@ -185,12 +185,12 @@ def test_of_400_pairs_of_equal_systems_5_percent_differ(test: Any, lines: list[l
 
 
 def test_sentences_that_count_for_no_system_do_not_make_a_test_set_large_enough() -> None:
-    metric, nothing = Words({}, 0), np.zeros((100, 3))
+    metric, nothing = WordBucketF1({}, 0), np.zeros((100, 3))
     for count, system in ((19, 0), (20, 1)):
         counts = [nothing.copy(), nothing.copy()]
         counts[system][:count] = 1
-        expected = scored(metric, counts, 1) if count < 20 else compare(metric, counts, 1)
-        assert judged(metric, counts, 1) == expected
+        expected = score_systems(metric, counts, 1) if count < 20 else compare(metric, counts, 1)
+        assert compare_or_score(metric, counts, 1) == expected
 
 
 @pytest.mark.slow

@@ -25,8 +25,8 @@ from dragoman.run.run import Run
 from dragoman.serving.app import create
 from dragoman.serving.backend import Backend
 from dragoman.serving.corrections import Corrections
-from dragoman.serving.limits import AccessControl, Limits
-from dragoman.serving.models import Model
+from dragoman.serving.limits import AccessControl, RequestLimits
+from dragoman.serving.models import ServedModel
 from dragoman.serving.prometheus import Metrics
 from dragoman.serving.service import Service
 from dragoman.training import checks, session
@@ -72,8 +72,8 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         session.train(
             checks.load_config("toy.yaml", {key: json.dumps(value) for key, value in options.items()}), quiet=True
         )
-        service = Service([Model.load(Path("old"))], corrections=Corrections(Path("db")))
-        limits = Limits()
+        service = Service([ServedModel.load(Path("old"))], corrections=Corrections(Path("db")))
+        limits = RequestLimits()
         with TestClient(create(Backend(service, limits, AccessControl(limits), Metrics()))) as client:
             for source, target in pairs(200, 3, RIGHT, 1.0):
                 suggestion = {"q": source, "s": target, "source": "en", "target": "fr"}
@@ -132,7 +132,7 @@ def test_a_worse_run_does_not_serve(learned: Path, tmp_path: Path) -> None:
         tensor += tensor.new_tensor(noise.normal(0, 0.7, tensor.shape))
     write_tensors(path, tensors, note)
     with pytest.raises(UserError, match="was not compared"):
-        Model.load(worse)
+        ServedModel.load(worse)
     options = ["--source", "new-data/held.en", "--reference", "new-data/held.fr"]
     with chdir(learned):
         outcome = CliRunner().invoke(app, ["gate", str(worse), "--against", "old", *options])
@@ -140,5 +140,5 @@ def test_a_worse_run_does_not_serve(learned: Path, tmp_path: Path) -> None:
     verdict = Gate.read(worse / "gate.json")
     assert all(figure.worse and figure.after < figure.before and figure.p < 0.05 for figure in verdict.figures)
     with pytest.raises(UserError, match="is worse than old"):
-        Model.load(worse)
-    Model.load(learned / "new")
+        ServedModel.load(worse)
+    ServedModel.load(learned / "new")

@@ -12,7 +12,7 @@ from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
-from dragoman.search.streaming import Adaptive, stream
+from dragoman.search.streaming import AdaptivePolicy, stream
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.segment import Segment
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
@@ -175,6 +175,6 @@ def test_segments_copy_a_source_while_it_arrives() -> None:
     lagging = []
     for source in draw(np.random.default_rng(4), 20, (5, 5)):
         parts = [[word] for word in source]
-        read = [step.read for step in stream(Adaptive(model, parts, Greedy().limit, torch.device("cpu")))]
+        read = [step.read for step in stream(AdaptivePolicy(model, parts, Greedy().limit, torch.device("cpu")))]
         lagging.append(average_lagging(read, len(source)))
     assert sum(lagging) / len(lagging) <= 2.0

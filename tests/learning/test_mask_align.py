@@ -6,7 +6,7 @@ import pytest
 
 from dragoman import demo
 from dragoman.corpus import aligners
-from dragoman.corpus.aligners import Method, Symmetrization, Words, lower_words
+from dragoman.corpus.aligners import Method, Symmetrization, WordPair, lower_words
 from dragoman.corpus.examples import read_pairs
 from dragoman.corpus.pharaoh import read_gold
 from dragoman.evaluation.alignment import error_rate
@@ -19,7 +19,7 @@ def test_a_network_aligns_better_than_a_hidden_markov_model(tmp_path: Path) -> N
     demo.write_corpus(tmp_path, {"train": 1500, "test": 100})
     words = lower_words("punctuation")
     train, test = (
-        [Words(words(source), words(target)) for source, target in read_pairs(str(tmp_path / name), "en", "fr")]
+        [WordPair(words(source), words(target)) for source, target in read_pairs(str(tmp_path / name), "en", "fr")]
         for name in ("train", "test")
     )
     joined, gold = Symmetrization.grow_diag_final_and, list(read_gold(tmp_path / "test.en-fr.align"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dragoman
-from dragoman.evaluation.metrics.errors import ExactMatch
+from dragoman.evaluation.metrics.errors import ExactMatchRate
 from dragoman.training import checks, session
 
 CONFIG = Path(__file__).resolve().parent.parent.parent / "configs" / "tasks" / "scan.yaml"
@@ -47,4 +47,4 @@ def test_commands_are_learned_from_the_configuration_of_their_task(tmp_path: Pat
     run = session.train(checks.load_config(CONFIG, changed), quiet=True).path
     sources, references = zip(*parts["test"], strict=True)
     texts = [translation.text for translation in dragoman.load(run).translate(sources)]
-    assert ExactMatch().corpus(texts, [list(references)]).value >= 95
+    assert ExactMatchRate().corpus(texts, [list(references)]).value >= 95

@@ -21,7 +21,7 @@ from dragoman.model.output.table import OUTPUTS
 from dragoman.model.readout import READOUTS
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.training.objectives.teacher_forcing import force
+from dragoman.training.objectives.teacher_forcing import force_targets
 from tests.builders import BATCH, SYMBOLS, build_model, copied, model_problems, pairs, settings, whole
 from tests.covering import cases, covering
 from tests.golden import Golden
@@ -38,7 +38,7 @@ def train(model: Seq2Seq, batch: Batch = BATCH) -> tuple[float, float]:
     parameters = list(model.parameters())
     losses = []
     for _ in range(3):
-        loss = force(model, copied(batch)).loss.total
+        loss = force_targets(model, copied(batch)).loss.total
         losses.append(loss.item())
         with torch.no_grad():
             for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
@@ -128,7 +128,7 @@ def test_a_score_that_is_added_while_the_program_runs_is_known_until_it_is_remov
     SCORES["added"] = SCORES["additive"]
     try:
         assert problems(model) == []
-        assert build.complete(model).attention.score.options
+        assert build.complete_config(model).attention.score.options
         assert isinstance(build.build(model, (SYMBOLS,), SYMBOLS), Seq2Seq)
     finally:
         del SCORES["added"]
@@ -270,12 +270,12 @@ def test_the_same_seed_gives_the_same_weights() -> None:
 
 def test_complete_spells_out_every_option_and_changes_no_model() -> None:
     short = settings(score={"kind": "additive"}, decoder={"attend": "before"})
-    full = build.complete(short)
+    full = build.complete_config(short)
     assert full.decoder.options["layers"] == 1
     assert full.decoder.options["attend"] == "before"
     assert full.attention.score == Spec("additive", {"size": None})
     assert full.output.options == {"label_smoothing": 0.0}
-    assert build.complete(full) == full
+    assert build.complete_config(full) == full
     torch.manual_seed(0)
     one = build.build(short, (SYMBOLS,), SYMBOLS)
     torch.manual_seed(0)
@@ -286,12 +286,12 @@ def test_complete_spells_out_every_option_and_changes_no_model() -> None:
 @pytest.mark.spec("A1")
 def test_no_attention_is_a_choice_of_score() -> None:
     assert isinstance(build_model(score="none").decoder.attention.attention, NoAttention)
-    assert build.complete(settings(score="none")).attention.score == Spec("none")
+    assert build.complete_config(settings(score="none")).attention.score == Spec("none")
 
 
 def test_what_needs_attention_is_refused_without_any() -> None:
     attention = {"terms": ["coverage", "wait"], "normalizer": "sparsemax", "window": "monotonic", "sentences": "."}
-    errors = build.problems(whole(settings(score="none", attention=attention)))
+    errors = build.find_problems(whole(settings(score="none", attention=attention)))
     assert [problem.path[2] for problem in errors] == ["terms", "normalizer", "window", "sentences"]
     assert all("there is none (score: none)" in problem.message for problem in errors)
 
@@ -299,6 +299,6 @@ def test_what_needs_attention_is_refused_without_any() -> None:
 def test_a_problem_of_every_layer_is_told_once() -> None:
     decoder = {"kind": "self_attention", "heads": 2, "layers": 3}
     attention = {"normalizer": "sparsemax", "sentences": "."}
-    errors = build.problems(whole(settings(bridge="none", attention=attention, decoder=decoder)))
+    errors = build.find_problems(whole(settings(bridge="none", attention=attention, decoder=decoder)))
     assert len({problem for problem in errors if problem.path[-1] == "sentences"}) == 1
     assert len(errors) == len(set(errors))

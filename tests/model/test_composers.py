@@ -15,7 +15,7 @@ from dragoman.data.alphabet import LONGEST_WORD, Alphabet
 from dragoman.data.vocabulary import SPECIALS, SymbolTable
 from dragoman.model.composers import BothWays, Composer, ConvolutionalComposer, LastState
 from dragoman.model.embedding import EMBEDDINGS, Composed, HybridEmbedding
-from dragoman.model.weights import fill, weights
+from dragoman.model.weights import load_weights, weights
 from tests.builders import noise, shaken
 from tests.derivatives import assert_derivative
 from tests.model.loops import Vector, array, join, numbers, sigmoid, tanh, times
@@ -221,7 +221,7 @@ def test_vectors_are_kept_while_weights_stay(kind: str, tmp_path: Path) -> None:
     changed, count = vectors()
     assert count == 3
     assert not torch.isclose(changed, first).all(2).any()
-    fill(words_embedding, {name: tensor - 0.1 for name, tensor in weights(words_embedding).items()}, tmp_path)
+    load_weights(words_embedding, {name: tensor - 0.1 for name, tensor in weights(words_embedding).items()}, tmp_path)
     filled, count = vectors()
     assert count == 3
     assert not torch.isclose(filled, changed).all(2).any()

@@ -13,7 +13,7 @@ from dragoman.model.decoder.decoder import DecoderState, Unrolled
 from dragoman.model.decoder.inputs import Cursor, Edited
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
-from dragoman.search.constraints import FittingEdits
+from dragoman.search.constraints import EditConstraint
 from dragoman.search.greedy import Greedy
 from tests.builders import BATCH, SYMBOLS, part, sentences, settings, shaken
 
@@ -62,7 +62,9 @@ def test_searches_find_what_forcing_scores(combination: Any, attend: str) -> Non
     model = make(combination=combination, decoder={"attend": attend})
     lengths = torch.tensor([3, 1, 2])
     for search in (Greedy(length_ratio=1.0, length_margin=3), Beam(size=3, length_ratio=1.0, length_margin=3)):
-        for row, hypotheses in enumerate(search(model, PAIR.sources, constraint=FittingEdits(lengths, (KEEP, DELETE)))):
+        for row, hypotheses in enumerate(
+            search(model, PAIR.sources, constraint=EditConstraint(lengths, (KEEP, DELETE)))
+        ):
             best = hypotheses[0]
             alone = tuple(part(source, slice(row, row + 1)) for source in PAIR.sources)
             forced = model.score(Batch(alone, sentences([*best.symbols]), BATCH.rows[:1]))

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.data.batch import TokenBatch, pad
+from dragoman.data.batch import TokenBatch, pad_tokens
 from dragoman.model.mask_align import UNLINKED, Choices, MaskAlign, NgramEmbedding
 from tests.builders import shaken
 from tests.derivatives import assert_derivative
@@ -27,7 +27,7 @@ def model(seed: int = 0) -> MaskAlign:
 
 def batch(rows: list[tuple[list[int], list[int]]] = ROWS) -> tuple[TokenBatch, TokenBatch]:
     source, target = zip(*rows, strict=True)
-    return pad(source), pad(target)
+    return pad_tokens(source), pad_tokens(target)
 
 
 def vectors(p: dict[str, Vector], name: str, words: list[str]) -> list[Vector]:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.model.recurrent import CELLS, Cell, CellState, GruAn, Lstm
-from dragoman.model.unrolled import run
+from dragoman.model.unrolled import run_cell
 from tests.builders import noise, shaken
 from tests.model import loops
 
@@ -128,7 +128,7 @@ def test_gradients_of_a_step(kind: str, layer_norm: bool) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_parameter_gets_a_gradient(kind: str, layer_norm: bool) -> None:
     cell = make(kind, layer_norm=layer_norm)
-    states, _ = run(cell, noise(2, 4, INPUTS), torch.ones(2, 4, dtype=torch.bool))
+    states, _ = run_cell(cell, noise(2, 4, INPUTS), torch.ones(2, 4, dtype=torch.bool))
     (states * noise(*states.shape)).sum().backward()
     for name, parameter in cell.named_parameters():
         assert parameter.grad is not None, name

@@ -14,7 +14,7 @@ from dragoman.model.inputs import Regions
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
-from dragoman.search.limits import Limit
+from dragoman.search.limits import LengthLimit
 from tests.builders import BATCH, SYMBOLS, model_problems, noise, part, sentences, settings, shaken, whole
 from tests.golden import Golden
 from tests.model import loops
@@ -176,7 +176,7 @@ def test_searches_find_the_attention_of_every_source(search: Greedy | Beam, atte
 
 def test_many_regions_make_no_long_translations() -> None:
     many = FeatureBatch(torch.zeros(3, 500, 1), torch.tensor([True, True, False]).unsqueeze(1).expand(3, 500))
-    limit = Limit(2.0, 10)
+    limit = LengthLimit(2.0, 10)
     assert limit.steps((*BATCH.sources, many)) == [70, 70, 16]
     assert limit.steps((many,)) == [70, 70, 10]
 
@@ -227,4 +227,4 @@ def test_what_does_not_fit_is_refused_before_there_are_data(
 
 
 def test_arrays_of_any_size_fit_where_a_size_is_not_known() -> None:
-    assert build.problems(with_image(configured(combination="sum"))) == []
+    assert build.find_problems(with_image(configured(combination="sum"))) == []

@@ -11,7 +11,7 @@ from torch import Tensor
 from dragoman.data.batch import Batch
 from dragoman.model.encoder.source_encoder import SourceEncoder
 from dragoman.model.predictor import Predictor
-from dragoman.model.saliency import saliency
+from dragoman.model.saliency import compute_saliency
 from dragoman.search.ensemble import Ensemble
 from tests.builders import BATCH, build_model, copied, pairs, sentences
 from tests.model.test_regions import batch as batch_of_both
@@ -68,7 +68,7 @@ def differences(model: Predictor[Any], reader: SourceEncoder, batch: Batch, posi
 
 
 def assert_derivative(model: Predictor[Any], readers: Sequence[SourceEncoder], batch: Batch) -> None:
-    result = saliency(model, readers, batch)
+    result = compute_saliency(model, readers, batch)
     torch.testing.assert_close(result.scored.log_probs, model.score(batch).log_probs.detach())
     assert not result.scored.log_probs.requires_grad
     for reader, maps in zip(readers, result.maps, strict=True):
@@ -92,7 +92,7 @@ def test_of_several_sources() -> None:
     lacking = SECOND._replace(mask=SECOND.mask & torch.tensor([[True], [False], [True]]))
     batch = BATCH._replace(sources=(*BATCH.sources, lacking))
     assert_derivative(model, model.readers, batch)
-    assert (saliency(model, model.readers, batch).maps[1][1] == 0).all()
+    assert (compute_saliency(model, model.readers, batch).maps[1][1] == 0).all()
 
 
 @pytest.mark.slow
@@ -114,19 +114,19 @@ def test_of_regions(attended: bool) -> None:
 def test_what_comes_later_and_padding_do_nothing() -> None:
     """A row alone has the map that it has in its batch, and no word of the reference is explained by padding."""
     model = build_model()
-    together = saliency(model, model.readers, BATCH).maps[0]
+    together = compute_saliency(model, model.readers, BATCH).maps[0]
     real = BATCH.target.mask.unsqueeze(2) & BATCH.sources[0].mask.unsqueeze(1)
     assert (together[~real] == 0).all()
     for row, (source, target) in enumerate([([4, 5, 6], [5, 4]), ([7], [6, 7, 8, 4]), ([8, 4], [8])]):
-        (alone,) = saliency(model, model.readers, pairs([source], [target])).maps
+        (alone,) = compute_saliency(model, model.readers, pairs([source], [target])).maps
         torch.testing.assert_close(together[row, : alone.size(1), : alone.size(2)], alone[0])
 
 
 def test_nothing_is_left_behind() -> None:
     """Neither gradients nor hooks, whatever happens."""
     model = build_model()
-    saliency(model, model.readers, BATCH)
+    compute_saliency(model, model.readers, BATCH)
     with pytest.raises(IndexError):
-        saliency(model, model.readers, pairs([[99]], [[5]]))
+        compute_saliency(model, model.readers, pairs([[99]], [[5]]))
     assert all(parameter.grad is None for parameter in model.parameters())
     assert not any(reader.encoder._forward_pre_hooks for reader in model.readers)

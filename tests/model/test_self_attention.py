@@ -10,7 +10,15 @@ from dragoman.configuration.components import Spec
 from dragoman.model import build
 from dragoman.model.encoder.self_attention import SelfAttentionEncoder
 from dragoman.model.encoder.table import ENCODERS
-from dragoman.model.self_attention import LONGEST, POSITIONS, Learned, PositionsKind, Rotary, SelfAttention, rotated
+from dragoman.model.self_attention import (
+    LONGEST,
+    POSITIONS,
+    Learned,
+    PositionsKind,
+    Rotary,
+    SelfAttention,
+    rotate_pairs,
+)
 from tests.builders import noise, settings, shaken, whole
 from tests.model import loops, transformer
 
@@ -55,7 +63,7 @@ def test_rotary_positions_turn_pairs_and_energies_depend_on_the_distance_alone()
     energies = []
     for first in (0, 7):
         rotations = rotary.rotations(noise(1, 5, INPUTS), torch.arange(first, first + 5))
-        one, other = rotated(query, rotations), rotated(key, rotations)
+        one, other = rotate_pairs(query, rotations), rotate_pairs(key, rotations)
         for t in range(5):
             wanted = transformer.rotated(loops.array(query[0, 0, t]), first + t)
             assert one[0, 0, t].tolist() == pytest.approx(wanted.tolist(), abs=1e-12)
@@ -153,7 +161,7 @@ def test_dropout_acts_on_what_each_sublayer_adds_in_training_alone() -> None:
 def test_sizes_and_positions_that_do_not_fit_are_refused(kind: str, options: dict[str, Any], message: str) -> None:
     parts: dict[str, Any] = {kind: {"kind": "self_attention", **options}}
     model = settings(**parts, bridge="none" if kind == "decoder" else "mean")
-    (problem,) = build.problems(whole(model))
+    (problem,) = build.find_problems(whole(model))
     assert problem.path == ("model", kind)
     assert message in problem.message
 

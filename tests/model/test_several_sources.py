@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.data.batch import Batch, pad
+from dragoman.data.batch import Batch, pad_tokens
 from dragoman.data.vocabulary import EOS
 from dragoman.model.attention.normalizers import NORMALIZERS
 from dragoman.model.attention.scores import SCORES
@@ -43,14 +43,14 @@ SHORT: dict[str, Any] = {"length_ratio": 1.0, "length_margin": 2}
 
 def read(*columns: list[list[int]]) -> tuple[Any, ...]:
     """Sources as a model reads them: one that a sentence has not is empty."""
-    return tuple(pad([[*words, EOS] if words else [] for words in column]) for column in columns)
+    return tuple(pad_tokens([[*words, EOS] if words else [] for words in column]) for column in columns)
 
 
 def agree(model: Any, search: Search, *columns: list[list[int]]) -> None:
     """Each hypothesis has the log-probabilities and the weights of its sentence alone, forced."""
     hypotheses = search(model, read(*columns))
     for row, (best, *_) in enumerate(hypotheses):
-        target = pad([[*best.symbols, EOS]])
+        target = pad_tokens([[*best.symbols, EOS]])
         alone = read(*([column[row]] for column in columns))
         scored = model.score(Batch(alone, target, np.arange(1)))
         np.testing.assert_allclose(scored.log_probs[0].tolist(), best.log_probs, atol=1e-6)
@@ -115,6 +115,6 @@ def test_searches_find_what_forcing_scores(parts: dict[str, str]) -> None:
 def test_a_sentence_that_has_nothing_is_not_a_number_for_nobody(name: str) -> None:
     """A row without any source does not spoil its neighbors."""
     model = build_model(sources=2, combination=COMBINATIONS[name], seed=7)
-    batch = Batch(read([[4], []], [[5, 6], []]), pad([[4, EOS], [5, EOS]]), np.arange(2))
-    alone = Batch(read([[4]], [[5, 6]]), pad([[4, EOS]]), np.arange(1))
+    batch = Batch(read([[4], []], [[5, 6], []]), pad_tokens([[4, EOS], [5, EOS]]), np.arange(2))
+    alone = Batch(read([[4]], [[5, 6]]), pad_tokens([[4, EOS]]), np.arange(1))
     torch.testing.assert_close(model.score(batch).log_probs[0], model.score(alone).log_probs[0])

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.model.state import grown, select
+from dragoman.model.state import extend_state, select_rows
 from tests.builders import BATCH, build_model, tile
 
 
@@ -19,7 +19,7 @@ STATE = Pair(torch.tensor([1, 2, 3]), (torch.tensor([[10], [20], [30]]), None))
 
 
 def test_select_takes_rows_in_any_order_and_often() -> None:
-    selected = select(STATE, torch.tensor([2, 0, 0]))
+    selected = select_rows(STATE, torch.tensor([2, 0, 0]))
     assert isinstance(selected, Pair)
     assert selected.left.tolist() == [3, 1, 1]
     assert selected.right[0].tolist() == [[30], [10], [10]]
@@ -35,13 +35,13 @@ def test_tile_repeats_each_row_beside_itself() -> None:
 
 
 def test_a_plain_tuple_stays_one() -> None:
-    assert select((torch.tensor([1, 2]), None), torch.tensor([1])) == (torch.tensor([2]), None)
+    assert select_rows((torch.tensor([1, 2]), None), torch.tensor([1])) == (torch.tensor([2]), None)
 
 
 @pytest.mark.parametrize("held", [[torch.tensor([1, 2])], {"keys": torch.tensor([1, 2])}, 3])
 def test_anything_else_is_refused_and_not_passed_over(held: object) -> None:
     with pytest.raises(TypeError, match=f"found {type(held).__name__}"):
-        select((torch.tensor([1, 2]), held), torch.tensor([1]))
+        select_rows((torch.tensor([1, 2]), held), torch.tensor([1]))
 
 
 def test_a_models_state_can_be_reordered_between_steps() -> None:
@@ -50,7 +50,7 @@ def test_a_models_state_can_be_reordered_between_steps() -> None:
     state = model.step(torch.tensor([4, 5, 6]), model.start(model.encode(BATCH.sources))).state
     rows = torch.tensor([2, 0, 2])
     symbols = torch.tensor([7, 8, 4])
-    reordered = model.step(symbols[rows], select(state, rows))
+    reordered = model.step(symbols[rows], select_rows(state, rows))
     assert torch.allclose(reordered.features, model.step(symbols, state).features[rows])
 
 
@@ -65,9 +65,9 @@ def test_a_tiled_state_is_the_state_of_copies() -> None:
 def test_a_state_grows_by_what_stands_at_new_positions_and_keeps_the_rest() -> None:
     old = Pair(torch.tensor([[1, 2]]), (torch.tensor([[[3], [4]]]), None))
     start = Pair(torch.tensor([[0, 0, 9]]), (torch.zeros(1, 4, 1).long(), None))
-    selected = grown(old, start)
+    selected = extend_state(old, start)
     assert isinstance(selected, Pair)
     assert selected.left.tolist() == [[1, 2, 9]]
     assert selected.right[0].tolist() == [[[3], [4], [0], [0]]]
     assert selected.right[1] is None
-    assert grown(torch.tensor([[5, 6]]), torch.tensor([[7, 8]])).tolist() == [[5, 6]]
+    assert extend_state(torch.tensor([[5, 6]]), torch.tensor([[7, 8]])).tolist() == [[5, 6]]

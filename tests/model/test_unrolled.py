@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dragoman.model import unrolled
 from dragoman.model.linear import use_backend
-from dragoman.model.unrolled import run
+from dragoman.model.unrolled import run_cell
 from tests.builders import noise
 from tests.model import loops
 from tests.model.test_recurrent import INPUTS, KINDS, SIZE, close, make
@@ -19,7 +19,7 @@ from tests.model.test_recurrent import INPUTS, KINDS, SIZE, close, make
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_is_a_loop_over_the_sentence(kind: str, backward: bool) -> None:
     cell, inputs = make(kind), noise(1, 4, INPUTS)
-    states, last = run(cell, inputs, torch.ones(1, 4, dtype=torch.bool), backward=backward)
+    states, last = run_cell(cell, inputs, torch.ones(1, 4, dtype=torch.bool), backward=backward)
     order = range(3, -1, -1) if backward else range(4)
     outputs, final = loops.read(kind, loops.numbers(cell), [loops.array(inputs[0, j]) for j in order], SIZE)
     for j, output in zip(order, outputs, strict=True):
@@ -33,8 +33,8 @@ def test_a_run_is_a_loop_over_the_sentence(kind: str, backward: bool) -> None:
 def test_padding_leaves_the_state_and_gives_zeros(kind: str, backward: bool) -> None:
     cell, inputs = make(kind), noise(2, 5, INPUTS)
     real = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
-    states, last = run(cell, inputs, real, backward=backward)
-    alone, final = run(cell, inputs[1:, :3], real[1:, :3], backward=backward)
+    states, last = run_cell(cell, inputs, real, backward=backward)
+    alone, final = run_cell(cell, inputs[1:, :3], real[1:, :3], backward=backward)
     assert torch.allclose(states[1:, :3], alone)
     assert states[1, 3:].eq(0).all()
     assert close(tuple(part[1:] for part in last), final)
@@ -53,7 +53,7 @@ def test_torchs_kernel_for_whole_sequences_is_the_loop(
         monkeypatch.setattr(unrolled, "_kernels_pay", lambda *_, pays=pays: pays)
         if pays and cell.kernel is not None:
             monkeypatch.setattr(type(cell), "forward", None)  # not a single step
-        states, last = run(cell, inputs, real, backward=backward)
+        states, last = run_cell(cell, inputs, real, backward=backward)
         monkeypatch.undo()
         loss = sum((part * noise(*part.shape)).sum() for part in (states, *last))
         assert isinstance(loss, Tensor)
@@ -71,13 +71,13 @@ def test_kernels_are_used_where_they_pay(monkeypatch: pytest.MonkeyPatch) -> Non
         return plain(*args, **options)
 
     monkeypatch.setattr(unrolled, "_run_kernel", counted)
-    run(cell, inputs, real)
+    run_cell(cell, inputs, real)
     assert not calls
     with torch.no_grad():
-        run(cell, inputs, real)
+        run_cell(cell, inputs, real)
         assert len(calls) == 1
         with use_backend(lambda x, part: torch.nn.functional.linear(x, *part.cut())):
-            run(cell, inputs, real)  # another way of computing linear maps was asked for
+            run_cell(cell, inputs, real)  # another way of computing linear maps was asked for
         with torch.autocast("cpu", torch.bfloat16):
-            run(cell, inputs, real)
+            run_cell(cell, inputs, real)
     assert len(calls) == 1

@@ -9,9 +9,9 @@ from safetensors.torch import save_file
 
 from dragoman.errors import UserError
 from dragoman.model import build
-from dragoman.model.assembly import without_values
+from dragoman.model.assembly import skip_initial_values
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.weights import fill, mean, read_tensors, weights, write_tensors
+from dragoman.model.weights import average_weights, load_weights, read_tensors, weights, write_tensors
 from tests.builders import BATCH, SYMBOLS, build_model, settings
 from tests.golden import Golden
 
@@ -31,7 +31,7 @@ def test_a_model_is_read_as_it_was_written(tmp_path: Path, tie: str, tensors: in
     read, note = read_tensors(saved(tmp_path, model))
     assert note == {"step": 7}
     assert sum(tensor.shape == (SYMBOLS, 4) for tensor in read.values()) == tensors
-    fill(other, read, tmp_path)
+    load_weights(other, read, tmp_path)
     assert torch.equal(other.score(BATCH)[0], model.score(BATCH)[0])
     assert (other.target_embedding.table is other.output.weight) == (tie in ("output", "all"))
 
@@ -97,7 +97,7 @@ def test_the_names_of_another_model_are_told_and_nothing_is_changed(tmp_path: Pa
     model = build_model()
     before = {name: tensor.clone() for name, tensor in weights(model).items()}
     with pytest.raises(UserError, match=r"here:") as raised:
-        fill(model, tensors, Path("here"))
+        load_weights(model, tensors, Path("here"))
     golden(str(raised.value))
     assert all(torch.equal(before[name], tensor) for name, tensor in weights(model).items())
 
@@ -108,7 +108,7 @@ def test_the_shapes_of_another_model_are_told_and_nothing_is_changed(golden: Gol
     tensors = {name: tensor + 1 for name, tensor in before.items()}
     tensors["output.weight"] = torch.zeros(SYMBOLS + 1, 4)
     with pytest.raises(UserError, match=r"here:") as raised:
-        fill(model, tensors, Path("here"))
+        load_weights(model, tensors, Path("here"))
     golden(str(raised.value))
     assert all(torch.equal(before[name], tensor) for name, tensor in weights(model).items())
 
@@ -117,31 +117,31 @@ def test_the_mean_of_models(tmp_path: Path) -> None:
     """Worked by hand, and of whole models: every parameter is the mean of that parameter."""
     for number, value in enumerate((1.0, 2.0, 6.0)):
         write_tensors(tmp_path / str(number), {"one": torch.full((2,), value)}, {})
-    tensors = mean([tmp_path / str(number) for number in range(3)])
+    tensors = average_weights([tmp_path / str(number) for number in range(3)])
     assert tensors["one"].tolist() == [3.0, 3.0]
     assert tensors["one"].dtype is torch.float32
     models = [build_model(seed=seed, embedding={"tie": "all"}) for seed in range(3)]
-    averaged = mean([saved(tmp_path, model, f"{seed}.safetensors") for seed, model in enumerate(models)])
+    averaged = average_weights([saved(tmp_path, model, f"{seed}.safetensors") for seed, model in enumerate(models)])
     for name, tensor in averaged.items():
         assert torch.allclose(tensor, torch.stack([weights(model)[name] for model in models]).mean(0))
 
 
 def test_the_mean_of_one_model_is_that_model(tmp_path: Path) -> None:
     model = build.build(settings(), (SYMBOLS,), SYMBOLS)
-    averaged = mean([saved(tmp_path, model)])
+    averaged = average_weights([saved(tmp_path, model)])
     assert all(torch.equal(tensor, averaged[name]) for name, tensor in weights(model).items())
 
 
 def test_nothing_has_no_mean(golden: Golden) -> None:
     with pytest.raises(UserError) as raised:
-        mean([])
+        average_weights([])
     golden(str(raised.value))
 
 
 def test_models_of_other_shapes_have_no_mean(tmp_path: Path, golden: Golden) -> None:
     paths = [saved(tmp_path, build_model(decoder={"size": size}), f"{size}") for size in (4, 5)]
     with pytest.raises(UserError, match=r"5:") as raised:
-        mean(paths)
+        average_weights(paths)
     golden(str(raised.value))
 
 
@@ -156,9 +156,9 @@ def test_models_of_other_shapes_have_no_mean(tmp_path: Path, golden: Golden) -> 
 )
 def test_a_model_without_values_becomes_the_model_whose_weights_fill_it(options: dict[str, Any]) -> None:
     filled = build.build(settings(**options), (SYMBOLS,), SYMBOLS)
-    with without_values():
+    with skip_initial_values():
         empty = build.build(settings(**options), (SYMBOLS,), SYMBOLS)
-    fill(empty, weights(filled), Path("model"))
+    load_weights(empty, weights(filled), Path("model"))
     expected = dict(filled.named_parameters(remove_duplicate=False))
     parameters = dict(empty.named_parameters(remove_duplicate=False))
     assert parameters.keys() == expected.keys()

@@ -65,14 +65,14 @@ def test_reads_configuration_languages_and_weights(run: Path) -> None:
 
 
 def test_a_model_is_assembled_once_without_initial_values(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    build_once, devices = build.build_for, []
+    build_once, devices = build.build_model, []
 
     def record(*arguments: Any) -> Seq2Seq:
         model = build_once(*arguments)
         devices.append(next(model.bridge.parameters()).device.type)
         return model
 
-    monkeypatch.setattr(build, "build_for", record)
+    monkeypatch.setattr(build, "build_model", record)
     before = torch.get_rng_state()
     model = Run.load(run).model()
     assert devices == ["meta"]

@@ -11,22 +11,22 @@ import torch
 
 from dragoman.configuration.components import Spec, build
 from dragoman.data.vocabulary import EOS, UNK
-from dragoman.model.state import select
+from dragoman.model.state import select_rows
 from dragoman.search.beam import Beam
 from dragoman.search.constraints import (
     CONSTRAINTS,
-    All,
+    CombinedConstraints,
     Constraint,
     ConstraintContext,
-    FittingEdits,
+    EditConstraint,
     ForbiddenSymbols,
 )
 from dragoman.search.constraints import Prefix as Forced
 from dragoman.search.diverse import Diverse
 from dragoman.search.greedy import Greedy
-from dragoman.search.phrases import Phrases, SentencePhrases
+from dragoman.search.phrases import PhraseConstraint, SentencePhrases
 from dragoman.search.search import Search
-from dragoman.search.spans import Accepted, EachMark
+from dragoman.search.spans import PrefixFilter, RequiredMarks
 from tests.builders import build_model, context, sentences
 from tests.search.toys import Chances, Prefix, Written, all_translations
 
@@ -49,7 +49,7 @@ def test_a_search_that_sees_everything_finds_the_best_of_those_that_fit() -> Non
     """And all the next best, in order: what fits is counted for each hypothesis, however the beam moves them."""
     model = build_model(symbols=SYMBOLS, spread=1.0, seed=1)
     results = Beam(size=EVERYTHING, normalization="none", **SHORT)(
-        model, (sentences(*SOURCES),), n_best=20, constraint=FittingEdits(torch.tensor(EDITED), OPERATIONS)
+        model, (sentences(*SOURCES),), n_best=20, constraint=EditConstraint(torch.tensor(EDITED), OPERATIONS)
     )
     for source, length, hypotheses in zip(SOURCES, EDITED, results, strict=True):
         all_scored = all_translations(model, source, SYMBOLS, LONGEST)
@@ -66,7 +66,7 @@ def test_a_model_that_would_edit_for_ever_stops_at_the_end(search: Greedy | Beam
     def chances(word: int, prefix: Prefix) -> Chances:
         return {wanted: 0.9, EOS: 0.06, WORD: 0.04}
 
-    fitting = FittingEdits(torch.tensor(EDITED), OPERATIONS)
+    fitting = EditConstraint(torch.tensor(EDITED), OPERATIONS)
     results = search(Written(chances), (sentences(*SOURCES),), constraint=fitting)
     assert [best.symbols for best, *_ in results] == [(wanted,) * length for length in EDITED]
 
@@ -79,7 +79,7 @@ def test_insertions_are_free() -> None:
         wish = [WORD, KEEP, WORD, DELETE, WORD, WORD]
         return {wish[len(prefix)]: 0.9, EOS: 0.1} if len(prefix) < len(wish) else {EOS: 1.0}
 
-    fitting = FittingEdits(torch.tensor([2]), OPERATIONS)
+    fitting = EditConstraint(torch.tensor([2]), OPERATIONS)
     (hypotheses,) = Greedy(length_margin=20)(Written(chances), (sentences([4, 5]),), constraint=fitting)
     assert hypotheses[0].symbols == (WORD, KEEP, WORD, DELETE, WORD, WORD)
 
@@ -146,7 +146,7 @@ def test_what_is_allowed_is_told_of_symbols_wherever_their_columns_are(kind: str
     for symbols in (all_symbols[4:], all_symbols[1::2]):
         assert torch.equal(constraint.allowed(state, symbols).expand(3, -1), allowed[:, symbols])
     for rows in (torch.tensor([1]), torch.tensor([2, 0, 0, 1])):
-        is_allowed = constraint.allowed(select(state, rows), all_symbols)
+        is_allowed = constraint.allowed(select_rows(state, rows), all_symbols)
         assert torch.equal(is_allowed.expand(len(rows), -1), allowed[rows])
 
 
@@ -168,20 +168,20 @@ def test_in_the_place_of_an_unknown_word_stands_the_next_best(search: Greedy | B
     assert (free.symbols, best.symbols) == ((UNK,), (WORD,))
 
 
-def phrases(*wanted: Prefix) -> Phrases:
-    return Phrases([SentencePhrases([[phrase] for phrase in wanted])] * len(SOURCES), torch.device("cpu"))
+def phrases(*wanted: Prefix) -> PhraseConstraint:
+    return PhraseConstraint([SentencePhrases([[phrase] for phrase in wanted])] * len(SOURCES), torch.device("cpu"))
 
 
 CPU = torch.device("cpu")
 HELD: dict[str, tuple[Constraint, Callable[[Prefix], bool]]] = {
     "phrases": (phrases((5, 6), (5, 6)), lambda prefix: [*pairwise(prefix)].count((5, 6)) >= 2),
     "one symbol": (phrases((6, 6, 6)), lambda prefix: (6, 6, 6) in zip(prefix, prefix[1:], prefix[2:], strict=False)),
-    "marks": (EachMark(torch.tensor([[2]] * 4), torch.tensor([KEEP])), lambda prefix: prefix.count(KEEP) == 2),
+    "marks": (RequiredMarks(torch.tensor([[2]] * 4), torch.tensor([KEEP])), lambda prefix: prefix.count(KEEP) == 2),
     "prefix": (Forced(torch.tensor([[5, 5]] * 4)), lambda prefix: prefix[:2] == (5, 5)),
     "forbidden": (ForbiddenSymbols([UNK], SYMBOLS, CPU), lambda prefix: UNK not in prefix),
-    "edits": (FittingEdits(torch.tensor([6] * 4), OPERATIONS), lambda prefix: operations(prefix) <= 6),
+    "edits": (EditConstraint(torch.tensor([6] * 4), OPERATIONS), lambda prefix: operations(prefix) <= 6),
     "accepted": (
-        Accepted(4, lambda _, prefix: (UNK, UNK) not in pairwise(prefix), CPU),
+        PrefixFilter(4, lambda _, prefix: (UNK, UNK) not in pairwise(prefix), CPU),
         lambda prefix: (UNK, UNK) not in pairwise(prefix),
     ),
     "no_unknown": (named("no_unknown", 4), lambda prefix: UNK not in prefix),
@@ -208,14 +208,16 @@ SEARCHES: dict[str, Search] = {
 def test_any_two_go_together_and_what_is_required_may_be_repeated(one: str, other: str, search: str) -> None:
     both = [HELD[one], HELD[other]]
     model = build_model(symbols=SYMBOLS, spread=1.0, seed=2)
-    results = SEARCHES[search](model, (sentences(*SOURCES),), constraint=All([constraint for constraint, _ in both]))
+    results = SEARCHES[search](
+        model, (sentences(*SOURCES),), constraint=CombinedConstraints([constraint for constraint, _ in both])
+    )
     for best, *_ in results:
         assert all(holds(best.symbols) for _, holds in both)
 
 
 def test_where_no_more_is_allowed_a_beam_has_what_lacks_least() -> None:
     """One symbol is required and forbidden: it ends with one of two symbols missing, as greedy search does."""
-    impossible = All([phrases((5,), (KEEP,)), ForbiddenSymbols([KEEP], SYMBOLS, CPU)])
+    impossible = CombinedConstraints([phrases((5,), (KEEP,)), ForbiddenSymbols([KEEP], SYMBOLS, CPU)])
     for search in (Greedy(), Beam(size=3)):
         for best, *_ in search(build_model(symbols=SYMBOLS, seed=2), (sentences(*SOURCES),), constraint=impossible):
             assert 5 in best.symbols

@@ -15,15 +15,15 @@ from dragoman.data.vocabulary import EOS, PAD, UNK
 from dragoman.errors import UserError
 from dragoman.model.predictor import Candidate, Continuations, Prediction, Predictor, RestrictedPredictor
 from dragoman.search.beam import Beam
-from dragoman.search.constraints import Constraint, Prefix, Progress
-from dragoman.search.decoding import Deadline, Proposals, Sentence, Strategy
+from dragoman.search.constraints import Constraint, ConstraintProgress, Prefix
+from dragoman.search.decoding import Deadline, Proposals, SentenceBeam, Strategy
 from dragoman.search.ensemble import Ensemble
-from dragoman.search.greedy import Greedy, OneHypothesis
-from dragoman.search.limits import Limit
-from dragoman.search.masking import constrained
+from dragoman.search.greedy import Greedy, SingleHypothesis
+from dragoman.search.limits import LengthLimit
+from dragoman.search.masking import mask_log_probs
 from dragoman.search.sampling import Sample
 from dragoman.search.search import Search
-from dragoman.search.spans import Accepted
+from dragoman.search.spans import PrefixFilter
 from tests.builders import build_model, sentences
 from tests.search.toys import A, B, C, Chances, State, Written, all_translations
 
@@ -39,15 +39,15 @@ class Sampling(Search):
     width = 1
 
     def __init__(self) -> None:
-        self.limit = Limit(1.0, 6)
+        self.limit = LengthLimit(1.0, 6)
 
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
         return Drawn()
 
 
 @final
-class Drawn(OneHypothesis):
-    def propose(self, log_probs: Tensor, sentences: Sequence[Sentence]) -> Proposals:
+class Drawn(SingleHypothesis):
+    def propose(self, log_probs: Tensor, sentences: Sequence[SentenceBeam]) -> Proposals:
         draws = []
         for sentence in sentences:
             assert sentence.random is not None
@@ -86,8 +86,8 @@ def test_what_is_refused_of_one_sentence_is_not_drawn_again_for_another() -> Non
     def chances(word: int, prefix: tuple[int, ...]) -> Chances:
         return {A: 0.5, B: 0.4, EOS: 0.1}
 
-    def without(refused: int | None, count: int) -> Accepted:
-        return Accepted(count, lambda place, prefix: place != refused or A not in prefix, torch.device("cpu"))
+    def without(refused: int | None, count: int) -> PrefixFilter:
+        return PrefixFilter(count, lambda place, prefix: place != refused or A not in prefix, torch.device("cpu"))
 
     def sampled_texts(sources: list[list[int]], seeds: list[int], refused: int | None) -> list[tuple[int, ...]]:
         constraint = without(refused, len(sources))
@@ -117,7 +117,7 @@ def test_what_is_refused_of_a_sentence_depends_on_nothing_else_in_its_batch(sear
             def accepts(place: int, prefix: Sequence[int]) -> bool:
                 return zlib.crc32(bytes((words[place], seed, *prefix))) % 3 != 0
 
-            accepted = Accepted(len(words), accepts, torch.device("cpu"))
+            accepted = PrefixFilter(len(words), accepts, torch.device("cpu"))
             read, seeds = (sentences(*[[word] for word in words]),), [1000 * seed + word for word in words]
             results = search(Written(model), read, 4, constraint=accepted, seeds=seeds)
             return [[best.symbols for best in hypotheses] for hypotheses in results]
@@ -144,10 +144,10 @@ class Contains(Constraint):
         wanted, missing = state
         return wanted, missing * (symbols != wanted)
 
-    def progress(self, state: Any) -> Progress:
+    def progress(self, state: Any) -> ConstraintProgress:
         wanted, missing = state
         following = wanted.masked_fill(missing == 0, PAD)
-        return Progress(missing, torch.stack([following, torch.full_like(following, PAD)], 1))
+        return ConstraintProgress(missing, torch.stack([following, torch.full_like(following, PAD)], 1))
 
 
 WANTED = [4, 5, 6, 4]
@@ -168,7 +168,7 @@ def test_the_end_is_withheld_however_probable_it_is() -> None:
     constraint, symbols = Contains(torch.tensor([C])), torch.tensor([EOS, A, C])
     for probable in ([0.9, 0.09, 0.01], [0.3, 0.69, 0.01]):
         log_probs = torch.tensor([probable]).log()
-        assert constrained(log_probs, symbols, constraint, constraint.start())[0, 0] == float("-inf")
+        assert mask_log_probs(log_probs, symbols, constraint, constraint.start())[0, 0] == float("-inf")
     results = Greedy()(Written(chances), (sentences([4]),), constraint=constraint)
     assert C in results[0][0].symbols
 

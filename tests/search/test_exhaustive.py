@@ -12,12 +12,12 @@ from dragoman.data.vocabulary import EOS, UNK
 from dragoman.errors import UserError
 from dragoman.search import exhaustive
 from dragoman.search.beam import Beam
-from dragoman.search.constraints import Constraint, FittingEdits
+from dragoman.search.constraints import Constraint, EditConstraint
 from dragoman.search.constraints import Prefix as Forced
 from dragoman.search.decoding import Deadline
 from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.hypothesis import Paths
-from dragoman.search.spans import Accepted
+from dragoman.search.spans import PrefixFilter
 from tests.builders import build_model, sentences
 from tests.search.test_beam import LONGEST, MODELS, SHORT, SOURCES, SYMBOLS
 from tests.search.test_decoding import Contains, Spelling
@@ -151,11 +151,11 @@ CONSTRAINTS: dict[str, tuple[Any, Constraint]] = {
     "demand": (lambda prefix: 5 in prefix, Contains(torch.tensor([5] * 3))),
     "edits": (
         lambda prefix: sum(symbol == 4 for symbol in prefix) <= 1,
-        FittingEdits(torch.tensor([1] * 3), [4]),
+        EditConstraint(torch.tensor([1] * 3), [4]),
     ),
     "refusals": (
         lambda prefix: (5, 5) not in pairwise(prefix),
-        Accepted(
+        PrefixFilter(
             3,
             lambda place, prefix: (5, 5) not in pairwise(prefix),
             torch.device("cpu"),

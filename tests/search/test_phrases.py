@@ -12,8 +12,8 @@ from dragoman.data.vocabulary import EOS
 from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
 from dragoman.search.phrase_bonus import PhraseBonus, bonuses
-from dragoman.search.phrases import Phrase, Phrases, SentencePhrases
-from dragoman.search.spans import Accepted, EachMark
+from dragoman.search.phrases import Phrase, PhraseConstraint, SentencePhrases
+from dragoman.search.spans import PrefixFilter, RequiredMarks
 from tests.builders import build_model, sentences
 from tests.search.toys import A, B, C, Chances, Prefix, Written
 
@@ -78,7 +78,7 @@ def test_a_translation_ends_when_all_is_said(search: Greedy | Beam) -> None:
     model = build_model(symbols=7, spread=1.0, seed=2)
     wanted: list[list[list[Phrase]]] = [[[(A, B, A)], [(C, C)]], [], [[(B,), (C, B)], [(B,)]]]
     phrases = [SentencePhrases(phrases_of_sentence) for phrases_of_sentence in wanted]
-    results = search(model, (sentences(*SOURCES),), constraint=Phrases(phrases, torch.device("cpu")))
+    results = search(model, (sentences(*SOURCES),), constraint=PhraseConstraint(phrases, torch.device("cpu")))
     for phrases_of_sentence, (best, *_) in zip(phrases, results, strict=True):
         places = phrases_of_sentence.places(best.symbols)
         assert sorted(place.number for place in places) == list(range(len(phrases_of_sentence.wanted)))
@@ -95,15 +95,15 @@ def test_marks_stand_where_the_model_wants_them_and_no_more_often_than_they_are_
             else {A: 0.5, EOS: 0.5}
         )
 
-    marks = EachMark(torch.tensor([[1, 1], [0, 0], [0, 2]]), torch.tensor([A, C]))
+    marks = RequiredMarks(torch.tensor([[1, 1], [0, 0], [0, 2]]), torch.tensor([A, C]))
     results = [best.symbols for best, *_ in search(Written(chances), (sentences(*SOURCES),), constraint=marks)]
     assert [(hypothesis.count(A), hypothesis.count(C)) for hypothesis in results] == [(1, 1), (0, 0), (0, 2)]
     assert results[0][:2] == (B, C)
 
 
 def test_at_the_limit_there_is_room_for_a_space_before_each_mark() -> None:
-    marks = EachMark(torch.tensor([[2, 1]]), torch.tensor([A, C]), space=B)
-    accepts = Accepted(1, lambda _, prefix: (A, A) not in pairwise(prefix), torch.device("cpu"))
+    marks = RequiredMarks(torch.tensor([[2, 1]]), torch.tensor([A, C]), space=B)
+    accepts = PrefixFilter(1, lambda _, prefix: (A, A) not in pairwise(prefix), torch.device("cpu"))
     state = marks.start()
     assert marks.progress(state).missing.tolist() == [5]
     state = marks.advance(torch.tensor([A]), state)
@@ -123,7 +123,7 @@ def test_what_is_refused_is_not_said_though_it_is_most_probable() -> None:
     def accepts(sentence: int, prefix: list[int]) -> bool:
         return C not in prefix[1:]
 
-    constraint = Accepted(3, accepts, torch.device("cpu"))  # type: ignore[arg-type]
+    constraint = PrefixFilter(3, accepts, torch.device("cpu"))  # type: ignore[arg-type]
     model = Written(lambda word, prefix: {C: 0.5, A: 0.3, B: 0.1, EOS: 0.1} if len(prefix) < 3 else {C: 0.9, EOS: 0.1})
     for search in SEARCHES[:2]:
         for best, *_ in search(model, (sentences(*SOURCES),), constraint=constraint):
@@ -132,7 +132,7 @@ def test_what_is_refused_is_not_said_though_it_is_most_probable() -> None:
 
 def test_where_all_that_goes_on_is_refused_the_search_goes_on_though_other_rows_only_fill_the_beam() -> None:
     """Those have no probability, so they cannot go on instead."""
-    constraint = Accepted(1, lambda sentence, prefix: len(prefix) < 2, torch.device("cpu"))
+    constraint = PrefixFilter(1, lambda sentence, prefix: len(prefix) < 2, torch.device("cpu"))
     model = Written(
         lambda word, prefix: {A: 1.0} if not prefix else {EOS: 1.0} if len(prefix) > 2 else {B: 0.6, C: 0.4}
     )
@@ -186,7 +186,7 @@ def test_a_phrase_that_begins_another_is_said_beside_it(search: Greedy | Beam) -
     model = Written(
         lambda word, prefix: {A: 0.3, B: 0.1, C: 0.5, EOS: 0.1} if len(prefix) % 2 else {A: 0.6, C: 0.3, EOS: 0.1}
     )
-    (best_found, *_) = search(model, (sentences([A]),), constraint=Phrases([phrases], torch.device("cpu")))[0]
+    (best_found, *_) = search(model, (sentences([A]),), constraint=PhraseConstraint([phrases], torch.device("cpu")))[0]
     assert best_found.symbols.count(B) == 1
     assert len(phrases.places(best_found.symbols)) == 2
 
@@ -216,7 +216,7 @@ def test_a_favored_phrase_has_its_bonus_and_no_other() -> None:
     assert list(bonuses(phrases, [C, A, B, A], 2.0)) == [0.0, 2.0, 2.0, 0.0, 0.0]
     model = Written(lambda word, prefix: {C: 0.6, A: 0.2, B: 0.1, EOS: 0.1} if len(prefix) < 2 else {EOS: 1.0})
     for weight, best in ((0.5, (C, C)), (3.0, (A, B))):
-        favored = PhraseBonus(model, Phrases([phrases], torch.device("cpu")), weight)
+        favored = PhraseBonus(model, PhraseConstraint([phrases], torch.device("cpu")), weight)
         ((best_found, *_),) = Greedy()(favored, (sentences([4]),))
         assert best_found.symbols == best
 
@@ -241,7 +241,7 @@ def test_all_bonuses_are_those_of_the_phrases_that_are_complete(seed: int) -> No
         return {symbol: weight / sum(weights) for symbol, weight in zip((A, B, C, EOS), weights, strict=True)}
 
     for search in (Greedy(), Beam(size=4, normalization="none")):
-        favored = PhraseBonus(Written(chances), Phrases([phrases], torch.device("cpu")), 1.5)
+        favored = PhraseBonus(Written(chances), PhraseConstraint([phrases], torch.device("cpu")), 1.5)
         for hypothesis in search(favored, (sentences([4]),), min(search.width, 3))[0]:
             added = list(bonuses(phrases, hypothesis.symbols, 1.5))
             symbols = (*hypothesis.symbols, EOS)
@@ -258,7 +258,7 @@ def test_a_beam_does_not_begin_phrases_for_their_bonus_alone() -> None:
     """With what is recommended, up to the limit of lengths."""
     phrases = SentencePhrases([[(A, B)], [(C, B)]])
     model = Written(lambda word, prefix: {A: 0.299, C: 0.3, B: 0.001, EOS: 0.4})
-    favored = PhraseBonus(model, Phrases([phrases], torch.device("cpu")), 2.0)
+    favored = PhraseBonus(model, PhraseConstraint([phrases], torch.device("cpu")), 2.0)
     for normalization in ("none", "length"):
         ((best_found, *_),) = Beam(size=4, normalization=normalization, length_margin=30)(favored, (sentences([4]),))
         assert len(best_found.symbols) < 3

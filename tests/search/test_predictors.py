@@ -18,7 +18,7 @@ from dragoman.data.lexicon import Lexicon
 from dragoman.data.vocabulary import EOS, PAD, SPECIALS
 from dragoman.model.predictor import Predictor
 from dragoman.search.beam import Beam
-from dragoman.search.constraints import All, FittingEdits, ForbiddenSymbols, Prefix
+from dragoman.search.constraints import CombinedConstraints, EditConstraint, ForbiddenSymbols, Prefix
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.greedy import Greedy
 from dragoman.search.shortlist import Shortlist, ShortlistPredictor
@@ -122,14 +122,14 @@ def test_any_order_predicts_what_plain_loops_do(what: Any, prefix: list[int]) ->
                 assert predicted.get(symbol, 0.0) == pytest.approx(expected.get(symbol, 0.0), abs=1e-9)
 
 
-def constraints(kinds: tuple[str, ...], sources: int) -> All:
+def constraints(kinds: tuple[str, ...], sources: int) -> CombinedConstraints:
     prefixes = torch.tensor([[9, 5], [4, PAD], [PAD, PAD]][:sources])
     by_name = {
         "forbidden": ForbiddenSymbols([6, 10], SYMBOLS, CPU),
-        "edits": FittingEdits(torch.tensor([2, 0, 1][:sources]), [4, 7]),
+        "edits": EditConstraint(torch.tensor([2, 0, 1][:sources]), [4, 7]),
         "prefix": Prefix(prefixes),
     }
-    return All([by_name[kind] for kind in kinds])
+    return CombinedConstraints([by_name[kind] for kind in kinds])
 
 
 @pytest.mark.slow

@@ -12,9 +12,9 @@ from dragoman.data.vocabulary import EOS, UNK
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.sampling import Distribution, Sample, at_least, locally_typical, most_probable, nucleus
+from dragoman.search.sampling import Sample, SamplingDistribution, epsilon_mask, nucleus_mask, top_k_mask, typical_mask
 from dragoman.search.search import Search
-from dragoman.search.spans import Accepted
+from dragoman.search.spans import PrefixFilter
 from dragoman.search.table import SEARCHES
 from tests.builders import build_model, pairs, sentences
 from tests.search.test_decoding import Spelling
@@ -132,16 +132,16 @@ def test_truncated_distributions_by_hand() -> None:
     """Ranks: 0.4, 0.3, 0.15, 0.1, 0.05. The entropy is 1.392, and -log p is 2.303, 2.996, 0.916, 1.897, 1.204: nearest
     to it are 0.3 (0.188), 0.4 (0.476) and 0.15 (0.505), before 0.1 (0.911) and 0.05.
     """
-    assert most_probable(2, P).tolist() == [False, False, True, False, True]
-    assert most_probable(9, P).all()
-    assert at_least(0.12, P).tolist() == [False, False, True, True, True]
-    assert at_least(0.6, P).tolist() == [False, False, True, False, False]
-    assert nucleus(0.39, P).tolist() == [False, False, True, False, False]
-    assert nucleus(0.41, P).tolist() == [False, False, True, False, True]
-    assert nucleus(0.72, P).tolist() == [False, False, True, True, True]
-    assert locally_typical(0.29, P).tolist() == [False, False, False, False, True]
-    assert locally_typical(0.69, P).tolist() == [False, False, True, False, True]
-    assert locally_typical(0.71, P).tolist() == [False, False, True, True, True]
+    assert top_k_mask(2, P).tolist() == [False, False, True, False, True]
+    assert top_k_mask(9, P).all()
+    assert epsilon_mask(0.12, P).tolist() == [False, False, True, True, True]
+    assert epsilon_mask(0.6, P).tolist() == [False, False, True, False, False]
+    assert nucleus_mask(0.39, P).tolist() == [False, False, True, False, False]
+    assert nucleus_mask(0.41, P).tolist() == [False, False, True, False, True]
+    assert nucleus_mask(0.72, P).tolist() == [False, False, True, True, True]
+    assert typical_mask(0.29, P).tolist() == [False, False, False, False, True]
+    assert typical_mask(0.69, P).tolist() == [False, False, True, False, True]
+    assert typical_mask(0.71, P).tolist() == [False, False, True, True, True]
 
 
 @pytest.mark.spec("F5")
@@ -150,11 +150,11 @@ def test_each_truncation_is_of_what_those_before_have_left() -> None:
     At temperature 0.5 squares are drawn from: 0.16 and 0.09 of 0.25.
     """
     rows = P.view(1, 1, -1)
-    one = Distribution(top_k=2, top_p=0.5)(rows).exp()[0, 0]
+    one = SamplingDistribution(top_k=2, top_p=0.5)(rows).exp()[0, 0]
     torch.testing.assert_close(one, torch.tensor([0, 0, 1, 0, 0], dtype=torch.double))
-    both = Distribution(top_k=2, top_p=0.6)(rows).exp()[0, 0]
+    both = SamplingDistribution(top_k=2, top_p=0.6)(rows).exp()[0, 0]
     torch.testing.assert_close(both, torch.tensor([0, 0, 4, 0, 3], dtype=torch.double) / 7)
-    colder = Distribution(temperature=0.5, top_k=2)(rows).exp()[0, 0]
+    colder = SamplingDistribution(temperature=0.5, top_k=2)(rows).exp()[0, 0]
     torch.testing.assert_close(colder, torch.tensor([0, 0, 16, 0, 9], dtype=torch.double) / 25)
 
 
@@ -168,7 +168,7 @@ def test_each_truncation_is_of_what_those_before_have_left() -> None:
     ],
 )
 def test_truncations_are_done_in_the_order_of_the_options(options: dict[str, Any], left: list[float]) -> None:
-    drawn = Distribution(**options)(P.view(1, 1, -1)).exp()[0, 0]
+    drawn = SamplingDistribution(**options)(P.view(1, 1, -1)).exp()[0, 0]
     assert [round(value, 3) for value in drawn.tolist() if value] == [round(value / sum(left), 3) for value in left]
 
 
@@ -207,7 +207,7 @@ def test_samples_that_a_constraint_refuses_are_drawn_again() -> None:
         return A not in prefix
 
     count = 500
-    constraint = Accepted(4, fits, torch.device("cpu"))
+    constraint = PrefixFilter(4, fits, torch.device("cpu"))
     results = sampled()(Written(three), (sentences(*[[A]] * 4),), count, constraint=constraint, seeds=range(4))
     counts = Counter(prefix for samples in results for prefix in texts(samples))
     assert counts.keys() == {(B,), ()}

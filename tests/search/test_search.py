@@ -19,7 +19,7 @@ from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.output.output import Readout
 from dragoman.model.predictor import Prediction, Predictor
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.state import select
+from dragoman.model.state import select_rows
 from dragoman.search.beam import Beam
 from dragoman.search.constraints import Prefix as ForcedPrefix
 from dragoman.search.decoding import Strategy
@@ -27,7 +27,7 @@ from dragoman.search.diverse import Diverse
 from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.limits import Limit
+from dragoman.search.limits import LengthLimit
 from dragoman.search.sampling import Sample
 from dragoman.search.search import Search
 from dragoman.search.table import SEARCHES, has_beam, in_place_of, with_beam, with_width
@@ -106,7 +106,7 @@ def test_a_search_needs_only_the_symbols_that_it_considers(search: Search, at_le
     """Those that consider a few find the same among them; under a constraint any symbol may be due."""
     model = build_model(symbols=40, seed=3, spread=1.0)
     search = copy.copy(search)
-    search.limit = Limit(1.0, 2, 0.0, at_least)
+    search.limit = LengthLimit(1.0, 2, 0.0, at_least)
     brief, source = Brief(model), sentences(*SOURCES)
     wanted = search(model, (source,), seeds=SEEDS)
     results = search(brief, (source,), seeds=SEEDS)
@@ -137,12 +137,12 @@ def test_a_model_predicts_by_its_step(decoder: dict[str, Any]) -> None:
 def test_reordered_rows_go_on_as_if_all_of_their_state_had_moved(decoder: dict[str, Any]) -> None:
     """Two rows a sentence, which have read other symbols; rows change places with those of their own sentence."""
     model = build_model(decoder=decoder)
-    twice = select(model.begin(BATCH.sources), torch.tensor([0, 0, 1, 1, 2, 2]))
+    twice = select_rows(model.begin(BATCH.sources), torch.tensor([0, 0, 1, 1, 2, 2]))
     state = model.predict(torch.tensor([4, 5, 6, 7, 8, 4]), twice).state
     rows, symbols = torch.tensor([1, 0, 2, 2, 5, 4]), torch.tensor([5, 5, 6, 7, 4, 8])
     reordered = model.reorder(state, rows)
     assert reordered.source_state is state.source_state
-    prediction, expected = model.predict(symbols, reordered), model.predict(symbols, select(state, rows))
+    prediction, expected = model.predict(symbols, reordered), model.predict(symbols, select_rows(state, rows))
     assert torch.equal(prediction.log_probs, expected.log_probs)
     assert torch.equal(prediction.attention[0], expected.attention[0])
     assert not torch.allclose(prediction.log_probs, model.predict(symbols, state).log_probs)
@@ -168,7 +168,7 @@ def test_the_source_is_there_once_for_all_rows_of_a_sentence(decoder: dict[str, 
             assert torch.allclose(prediction.attention[0], expected.attention[0], rtol=1e-12, atol=1e-12)
             shared, copied = prediction.state, expected.state
         shared = model.reorder(shared, torch.tensor(rows), None if left is None else torch.tensor(left))
-        copied = select(copied, torch.tensor(rows))
+        copied = select_rows(copied, torch.tensor(rows))
         assert len(shared.source_state.decoder.mask) == (3 if len(rows) == 9 else 2)
 
 

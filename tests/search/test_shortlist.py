@@ -16,7 +16,7 @@ from dragoman.search.ensemble import Ensemble
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
-from dragoman.search.shortlist import Shortlist, ShortlistPredictor, among, read, shortlisted, write
+from dragoman.search.shortlist import Shortlist, ShortlistPredictor, collect_candidates, read, restrict_model, write
 from tests.builders import build_model, pairs, sentences
 from tests.golden import Golden
 
@@ -64,7 +64,7 @@ def test_candidates_are_the_frequent_symbols_and_the_translations_of_the_sentenc
 ) -> None:
     of = lexicon()
     chosen = Shortlist([of], frequent, translations, CPU)
-    symbols, disallowed_mask = among(chosen.allowed((sentences(*SOURCES, width=9),)))
+    symbols, disallowed_mask = collect_candidates(chosen.allowed((sentences(*SOURCES, width=9),)))
     sentence_candidates = [expected(of, words, frequent, translations) for words in SOURCES]
     assert symbols.tolist() == sorted(set().union(*sentence_candidates))
     assert symbols[: len(SPECIALS)].tolist() == list(range(len(SPECIALS)))
@@ -133,7 +133,7 @@ def test_the_models_of_an_ensemble_predict_what_any_of_their_lexicons_has() -> N
     sources = sentences(*SOURCES), sentences(*SOURCES[::-1])
     prefix = torch.tensor([[4, PAD], [5, 6], [PAD, PAD], [7, PAD], [8, 8]])
     chosen = Shortlist(of, 2, 1, CPU)
-    together = shortlisted(Ensemble(members, [1, 1]), chosen.allowed(sources, prefix))
+    together = restrict_model(Ensemble(members, [1, 1]), chosen.allowed(sources, prefix))
     symbols = torch.full((5,), together.start_id)
     prediction = together.predict(symbols, together.begin(sources))
     for row, words in enumerate(zip(SOURCES, SOURCES[::-1], strict=True)):

@@ -9,7 +9,7 @@ import torch
 from dragoman.data.vocabulary import EOS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.greedy import Greedy
-from dragoman.search.streaming import EmittedSymbol, WaitK, stream
+from dragoman.search.streaming import EmittedSymbol, WaitKPolicy, stream
 from tests.builders import build_model, sentences
 
 FORWARD: dict[str, Any] = {"encoder": {"direction": "forward"}, "bridge": "zero", "spread": 1.5}
@@ -19,7 +19,7 @@ CPU = torch.device("cpu")
 
 
 def written(model: Seq2Seq, parts: list[list[int]], k: int) -> list[EmittedSymbol]:
-    return list(stream(WaitK(model, parts, LIMIT, CPU, k)))
+    return list(stream(WaitKPolicy(model, parts, LIMIT, CPU, k)))
 
 
 def singly(source: list[int]) -> list[list[int]]:
@@ -60,7 +60,7 @@ def test_what_is_written_is_as_long_as_it_is_at_least(options: dict[str, Any], k
         waits.get_parameter("output.bias")[EOS] += 9  # it would say nothing
     for source in SOURCES:
         ((expected,),) = greedy(waits, (sentences(source),))
-        steps = [*stream(WaitK(waits, singly(source), greedy.limit, CPU, k))]
+        steps = [*stream(WaitKPolicy(waits, singly(source), greedy.limit, CPU, k))]
         assert tuple(hypothesis.symbol for hypothesis in steps) == expected.symbols
         (shortest,) = greedy.limit.shortest((sentences(source),))
         assert len(steps) >= shortest
@@ -77,7 +77,7 @@ def test_no_part_is_taken_before_it_is_needed() -> None:
             yield part
 
     model = build_model(**FORWARD)
-    for t, decided in enumerate(stream(WaitK(model, arriving(), LIMIT, CPU, 2))):
+    for t, decided in enumerate(stream(WaitKPolicy(model, arriving(), LIMIT, CPU, 2))):
         assert decided.read == taken == [1, 2, 3, 3, 3, 4, 4][min(t, 6)]
 
 

@@ -7,7 +7,7 @@ from dragoman.configuration.components import Spec, build
 from dragoman.data.vocabulary import EOS
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.table import SEARCHES
-from dragoman.search.tempered import LEAST, NORMALIZER, Tempered, tempered
+from dragoman.search.tempered import LEAST, NORMALIZER, TemperaturePredictor, scale_log_probs
 from tests.builders import SYMBOLS, build_model, sentences
 from tests.search.toys import A, B, Chances, Prefix, Written
 
@@ -29,7 +29,7 @@ def plain(hypothesis: Hypothesis, source: int, temperature: float) -> list[float
 
 def calibrated(hypothesis: Hypothesis, temperature: float) -> list[float]:
     """log P of each symbol of a hypothesis and of its end, which was searched at this temperature."""
-    return tempered(hypothesis.log_probs, hypothesis.figures[NORMALIZER].tolist(), temperature)
+    return scale_log_probs(hypothesis.log_probs, hypothesis.figures[NORMALIZER].tolist(), temperature)
 
 
 MODEL = build_model(seed=3, spread=1.5)
@@ -42,7 +42,7 @@ def test_every_search_reports_what_a_plain_softmax_gives(kind: str, temperature:
     search = build(SEARCHES, Spec(kind, {"length_ratio": 0, "length_margin": 4}))
     count = min(2, search.width)
     without = search(MODEL, GIVEN, count, seeds=SEEDS)
-    results = search(Tempered(MODEL, temperature), GIVEN, count, seeds=SEEDS)
+    results = search(TemperaturePredictor(MODEL, temperature), GIVEN, count, seeds=SEEDS)
     for source, (tempered_hypotheses, other_results) in enumerate(zip(results, without, strict=True)):
         assert [hypothesis.symbols for hypothesis in tempered_hypotheses] == [
             hypothesis.symbols for hypothesis in other_results
@@ -63,7 +63,7 @@ def test_what_cannot_be_said_counts_for_nothing() -> None:
         return {EOS: 1.0} if prefix else {A: 0.6, B: 0.3, EOS: 0.1}
 
     search = build(SEARCHES, Spec("beam", {"size": 3, "normalization": "none"}))
-    ((first, second, third),) = search(Tempered(Written(chances), 0.5), (sentences([A]),), 3)
+    ((first, second, third),) = search(TemperaturePredictor(Written(chances), 0.5), (sentences([A]),), 3)
     expected = [0.36 / 0.46, 0.09 / 0.46, 0.01 / 0.46]
     shares = [torch.tensor(calibrated(hypothesis, 0.5)).exp().tolist() for hypothesis in (first, second, third)]
     assert [hypothesis[0] for hypothesis in shares] == pytest.approx(expected)

@@ -12,7 +12,7 @@ from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import BOS, EOS
 from dragoman.model.predictor import Prediction, Predictor
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.state import select
+from dragoman.model.state import select_rows
 from tests.builders import pairs, tile
 
 UNK, A, B, C = 0, 4, 5, 6
@@ -64,7 +64,7 @@ class Written(Predictor[State]):
         left = torch.arange(len(state.words)) if sentences is None else sentences
         assert torch.equal(rows // state.width, left.repeat_interleave(len(rows) // max(1, len(left))))
         source_state = (
-            (state.words, state.masks) if sentences is None else select((state.words, state.masks), sentences)
+            (state.words, state.masks) if sentences is None else select_rows((state.words, state.masks), sentences)
         )
         return State(state.prefix[rows], *source_state)
 

@@ -13,15 +13,15 @@ from starlette.testclient import TestClient
 from dragoman.serving.app import create
 from dragoman.serving.backend import Backend
 from dragoman.serving.corrections import Corrections
-from dragoman.serving.limits import AccessControl, Keys, Limits
-from dragoman.serving.models import Model
+from dragoman.serving.limits import AccessControl, Keys, RequestLimits
+from dragoman.serving.models import ServedModel
 from dragoman.serving.prometheus import Metrics
 from dragoman.serving.service import Service
 from dragoman.training import session
 from tests import toy
 from tests.serving.server import serving
 
-LIMITS = Limits(body=10_000, characters=500, texts=5, alternatives=3)
+LIMITS = RequestLimits(body=10_000, characters=500, texts=5, alternatives=3)
 Open = Callable[..., TestClient]
 
 
@@ -55,13 +55,13 @@ def opened(run: Path) -> Open:
     """A client of a service with these limits, keys and corrections; `with` starts and stops it."""
 
     def client(
-        limits: Limits = LIMITS,
+        limits: RequestLimits = LIMITS,
         keys: Keys | None = None,
         kept: Corrections | None = None,
         trusted: Sequence[str] = (),
         **options: Any,
     ) -> TestClient:
-        service = Service([Model.load(run)], corrections=kept, **options)
+        service = Service([ServedModel.load(run)], corrections=kept, **options)
         backend = Backend(service, limits, AccessControl(limits, keys, trusted), Metrics())
         return TestClient(create(backend), raise_server_exceptions=False)
 

@@ -12,7 +12,7 @@ from dragoman.errors import UserError
 from dragoman.search.decoding import Deadline
 from dragoman.serving import batching
 from dragoman.serving.batching import Batcher, BusyError
-from dragoman.serving.request_options import Item, RequestOptions
+from dragoman.serving.request_options import RequestOptions, TranslationItem
 
 
 class Shouting:
@@ -26,7 +26,7 @@ class Shouting:
         self.hold = threading.Event()
         self.hold.set()
 
-    def __call__(self, items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[str]:
+    def __call__(self, items: Sequence[TranslationItem], options: RequestOptions, deadline: Deadline) -> list[str]:
         texts = [str(item.text) for item in items]
         self.batches.append(texts)
         self.threads.add(threading.get_ident())
@@ -42,8 +42,8 @@ class Shouting:
         return [item.prefix + text.upper() for item, text in zip(items, texts, strict=True)]
 
 
-def items(*texts: str) -> list[Item]:
-    return [Item(text) for text in texts]
+def items(*texts: str) -> list[TranslationItem]:
+    return [TranslationItem(text) for text in texts]
 
 
 def run(test: Any) -> Any:
@@ -57,7 +57,7 @@ def test_requests_share_batches_and_get_their_own_answers() -> None:
         batcher = Batcher(model)
         requests = (batcher.translate(items(f"a{n}", f"b{n}"), RequestOptions(), 10.0) for n in range(20))
         assert await asyncio.gather(*requests) == [[f"A{n}", f"B{n}"] for n in range(20)]
-        assert await batcher.translate([Item("x", "y")], RequestOptions(), 10.0) == ["yX"]
+        assert await batcher.translate([TranslationItem("x", "y")], RequestOptions(), 10.0) == ["yX"]
         assert await batcher.translate([], RequestOptions(), 10.0) == []
         await batcher.close()
 
@@ -139,7 +139,7 @@ def test_a_request_that_fails_while_more_of_it_waits_does_not_stop_the_queue(
 
 def test_those_that_are_tried_in_parts_are_answered_when_the_service_stops() -> None:
     class Hanging(Shouting):
-        def __call__(self, items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[str]:
+        def __call__(self, items: Sequence[TranslationItem], options: RequestOptions, deadline: Deadline) -> list[str]:
             if "bad" not in [item.text for item in items]:
                 self.hold.clear()  # until the deadline is cancelled
             return super().__call__(items, options, deadline)
@@ -291,7 +291,7 @@ def simulated(clients: int, overhead: float, per_text: float, seconds: float) ->
     """
     sizes, ends = list[int](), list[float]()
 
-    def search(items: Sequence[Item], _: RequestOptions, deadline: Deadline) -> list[str]:
+    def search(items: Sequence[TranslationItem], _: RequestOptions, deadline: Deadline) -> list[str]:
         time.sleep(overhead + per_text * len(items))
         sizes.append(len(items))
         ends.append(time.monotonic())
@@ -333,7 +333,7 @@ def test_a_text_that_takes_long_keeps_short_ones_waiting_for_one_batch() -> None
     """
     finished: list[str] = []
 
-    def search(items: Sequence[Item], _: RequestOptions, deadline: Deadline) -> list[str]:
+    def search(items: Sequence[TranslationItem], _: RequestOptions, deadline: Deadline) -> list[str]:
         texts = [str(item.text) for item in items]
         time.sleep(sum(0.3 if "long" in text else 0.001 for text in texts))
         finished.append("".join(text[0] for text in texts))
@@ -412,7 +412,7 @@ def test_a_batch_that_is_stopped_tells_that_it_takes_as_long_at_least() -> None:
 def test_many_texts_are_measured_beside_the_event_loop() -> None:
     threads: set[int] = set()
 
-    def measure(item: Item) -> int:
+    def measure(item: TranslationItem) -> int:
         threads.add(threading.get_ident())
         return 1
 

@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from dragoman.serving.corrections import Corrections
-from dragoman.serving.limits import Limits
+from dragoman.serving.limits import RequestLimits
 from tests.serving.conftest import LIMITS, Open
 
 PAIR = {"source": "en", "target": "fr"}
@@ -140,10 +140,10 @@ def test_there_are_as_many_alternatives_as_the_limit_says(opened: Open) -> None:
 @pytest.mark.slow
 def test_a_file_may_have_more_text_than_a_request(opened: Open) -> None:
     text = b"one two six\n" * 60
-    with opened(Limits(characters=200)) as client:
+    with opened(RequestLimits(characters=200)) as client:
         answer = client.post("/translate", json={"q": text.decode(), **PAIR})
         assert answer.status_code == 400
         assert client.post("/translate_file", files={"file": ("a.txt", text)}, data=PAIR).status_code == 200
         answer = client.post("/translate_file", files={"file": ("a.txt", 2 * text)}, data=PAIR)
         assert answer.json() == {"error": "Invalid request: request (1320) exceeds text limit (1000)"}
-    assert Limits().file_characters > 200_000
+    assert RequestLimits().file_characters > 200_000

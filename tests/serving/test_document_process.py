@@ -17,9 +17,9 @@ import pytest
 pytest.importorskip("fastapi")
 from dragoman.documents import table
 from dragoman.documents.document import File
-from dragoman.documents.passages import split
-from dragoman.documents.placing import Mark, placed
-from dragoman.documents.translated import Sentence, Translated
+from dragoman.documents.passages import split_text
+from dragoman.documents.placing import Tag, place_tags
+from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
 from dragoman.serving import document_worker
 from dragoman.serving.batching import BusyError
@@ -93,12 +93,12 @@ def test_a_document_is_read_and_written() -> None:
         reading = await read(documents)
         (passage,) = reading.passages
         assert (passage.sentences, reading.tagged) == (("one two.", "six"), False)
-        translated = [Translated(passage, (Sentence("un"), Sentence("deux")))]
+        translated = [TranslatedText(passage, (TranslatedSentence("un"), TranslatedSentence("deux")))]
         assert await documents.write(FILE, translated, tagged=False, until=later()) == b"un deux\n"
         pages = HtmlTexts(('<p lang="en"><b>one</b>', "two"), ("en", "fr"))
         reading = await documents.read(pages, "en", sentences=True, until=later())
         assert reading.tagged
-        translated = [Translated(untranslated, (Sentence("x"),)) for untranslated in reading.passages]
+        translated = [TranslatedText(untranslated, (TranslatedSentence("x"),)) for untranslated in reading.passages]
         assert await documents.write_pages(pages, translated, tagged=True, until=later()) == [
             '<p lang="fr"><b>x</b>',
             "x",
@@ -283,7 +283,13 @@ def test_the_last_document_is_not_read_twice(monkeypatch: pytest.MonkeyPatch) ->
     documents, other = Documents(), FILE._replace(data=b"six\n")
     reading = documents.answer(ReadJob(FILE, "en"))
     assert not isinstance(reading, Failure | bytes | list)
-    job = WriteJob(FILE, [Translated(passage, (Sentence("un"), Sentence("deux"))) for passage in reading.passages])
+    job = WriteJob(
+        FILE,
+        [
+            TranslatedText(passage, (TranslatedSentence("un"), TranslatedSentence("deux")))
+            for passage in reading.passages
+        ],
+    )
     assert documents.answer(job) == b"un deux\n"
     assert count == 1
     documents.answer(ReadJob(other, "en"))
@@ -301,12 +307,12 @@ def test_only_what_a_document_is_written_with_is_sent(monkeypatch: pytest.Monkey
     monkeypatch.setattr(DocumentProcess, "_answer", answer)
     whole = complete(20)
     whole = replace(whole, alternatives=(complete(20),))
-    passage = split(whole.source, "en")
-    done = Sentence(whole.text, whole, alternatives=("one",), read=Sentence("two", whole))
+    passage = split_text(whole.source, "en")
+    done = TranslatedSentence(whole.text, whole, alternatives=("one",), read=TranslatedSentence("two", whole))
     for tagged in (False, True):
-        asyncio.run(DocumentProcess().write(FILE, [Translated(passage, (done,))], tagged=tagged, until=later()))
+        asyncio.run(DocumentProcess().write(FILE, [TranslatedText(passage, (done,))], tagged=tagged, until=later()))
     texts, attended = (job.translated[0].sentences[0] for job in jobs)
-    assert texts == Sentence(whole.text)
+    assert texts == TranslatedSentence(whole.text)
     assert attended.read is not None
     for part in (attended, attended.read):
         assert part.whole is not None
@@ -314,9 +320,10 @@ def test_only_what_a_document_is_written_with_is_sent(monkeypatch: pytest.Monkey
         assert part.whole.words == whole.words
         assert part.whole.sources[0].by_symbol is None
         assert (part.whole.attention == whole.attention).all()
-    marks = [Mark("<b>", 0, "open", "b"), Mark("</b>", 6, "close", "b")]
+    marks = [Tag("<b>", 0, "open", "b"), Tag("</b>", 6, "close", "b")]
     one, other = (
-        placed(marks, whole.source, Translated(passage, (part._replace(read=None),))) for part in (done, attended)
+        place_tags(marks, whole.source, TranslatedText(passage, (part._replace(read=None),)))
+        for part in (done, attended)
     )
     assert one == other
 

@@ -19,9 +19,9 @@ from dragoman.documents import table
 from dragoman.errors import UserError
 from dragoman.serving import files
 from dragoman.serving.document_process import DocumentProcess
-from dragoman.serving.files import Done, Store
+from dragoman.serving.files import DownloadStore, TranslatedFile
 from dragoman.serving.http_error import HTTPError
-from dragoman.serving.limits import Keys, Limits
+from dragoman.serving.limits import Keys, RequestLimits
 
 Open = Callable[..., TestClient]
 PAIR = {"source": "en", "target": "fr"}
@@ -149,7 +149,7 @@ def test_a_file_and_what_it_unpacks_to_have_limits(opened: Open) -> None:
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", bytes(300_000))
-    with opened(Limits(file=20_000, body=5_000)) as client:
+    with opened(RequestLimits(file=20_000, body=5_000)) as client:
         assert fetched(client, sent(client, "a.txt", b"\n \none two\n" + b"\n" * 15_000)).text[:11] == "\n \ndeux un\n"
         assert sent(client, "a.txt", b"\n" * 35_000).status_code == 413
         answer = sent(client, "a.docx", bomb.getvalue())
@@ -185,16 +185,16 @@ def test_a_key_may_stand_behind_the_file_as_browsers_send_it(opened: Open, tmp_p
 
 def test_files_are_kept_for_a_while_and_not_more_than_there_is_room_for() -> None:
     async def test() -> None:
-        store = Store(10, 0.05)
-        name = store.keep(Done("a.txt", b"12345"))
+        store = DownloadStore(10, 0.05)
+        name = store.keep(TranslatedFile("a.txt", b"12345"))
         assert name.endswith(".txt")
-        assert store.find(name) == Done("a.txt", b"12345")
-        again = store.keep(Done("b.txt", b"12345"))
+        assert store.find(name) == TranslatedFile("a.txt", b"12345")
+        again = store.keep(TranslatedFile("b.txt", b"12345"))
         assert store.find(name)
-        last = store.keep(Done("c.txt", b"123"))
+        last = store.keep(TranslatedFile("c.txt", b"123"))
         assert (store.find(name), bool(store.find(again)), bool(store.find(last))) == (None, True, True)
         with pytest.raises(HTTPError) as refused:
-            store.keep(Done("d.txt", b"12345678901"))
+            store.keep(TranslatedFile("d.txt", b"12345678901"))
         assert (refused.value.status_code, bool(store.find(last))) == (503, True)
         await asyncio.sleep(0.2)
         assert store.find(again) is store.find(last) is None
@@ -216,7 +216,7 @@ def test_few_files_are_in_memory_at_once(opened: Open, monkeypatch: pytest.Monke
     monkeypatch.setattr(files, "IN_MEMORY", 1)
     monkeypatch.setattr(UploadFile, "read", read)
     monkeypatch.setattr(DocumentProcess, "read", slow)
-    with opened(Limits(seconds=2.0)) as client, ThreadPoolExecutor(3) as clients:
+    with opened(RequestLimits(seconds=2.0)) as client, ThreadPoolExecutor(3) as clients:
         answers = list(clients.map(lambda _: sent(client, "a.txt", b"one\n"), range(3)))
     assert sorted(answer.status_code for answer in answers) == [400, 400, 503]
     (busy,) = (answer for answer in answers if answer.status_code == 503)
@@ -228,7 +228,7 @@ def test_few_files_are_in_memory_at_once(opened: Open, monkeypatch: pytest.Monke
 
 @pytest.mark.slow
 def test_a_file_with_little_text_is_not_read_for_long(opened: Open) -> None:
-    with opened(Limits(characters=100)) as client:
+    with opened(RequestLimits(characters=100)) as client:
         assert sent(client, "a.yaml", b"a: one\n" + b"# " * 2_400).is_success
         answer = sent(client, "a.yaml", b"a: one\n" + b"# " * 2_600)
         assert (answer.status_code, answer.json()) == (

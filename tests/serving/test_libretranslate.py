@@ -19,12 +19,12 @@ from typer.testing import CliRunner
 from dragoman.cli import app
 from dragoman.documents.html import Page
 from dragoman.documents.passages import Passage
-from dragoman.documents.passages import split as really_split
-from dragoman.documents.translated import Translated
+from dragoman.documents.passages import split_text as really_split
+from dragoman.documents.translated import TranslatedText
 from dragoman.serving.batching import BusyError
-from dragoman.serving.corrections import Corrections, Entry, NotKeptError
-from dragoman.serving.limits import Keys, Limits
-from dragoman.serving.server import Lines
+from dragoman.serving.corrections import CorrectionEntry, Corrections, NotKeptError
+from dragoman.serving.limits import Keys, RequestLimits
+from dragoman.serving.server import JsonFormatter
 from dragoman.serving.service import Service
 from tests import toy
 from tests.serving.conftest import LIMITS
@@ -57,7 +57,7 @@ def test_texts_are_read_beside_the_event_loop(client: TestClient, monkeypatch: p
         threads.append(threading.current_thread().name)
         return really_split(text, language, sentences=sentences)
 
-    monkeypatch.setattr("dragoman.documents.passages.split", split)
+    monkeypatch.setattr("dragoman.documents.passages.split_text", split)
     for path in ("/translate", "/v1/translate"):
         assert client.post(path, json={"q": "one two", **PAIR}).status_code == 200
     assert len(threads) == 2
@@ -141,7 +141,9 @@ def test_the_log_has_keys_for_what_is_known_of_a_request(
         client.get("/secret")
         monkeypatch.setattr("dragoman.serving.libretranslate.guess_form", lambda _: 1 / 0)
         assert client.post("/detect", json={"q": "secret"}).status_code == 500
-    lines = [json.loads(Lines().format(record)) for record in caplog.records if record.name == "dragoman.serving"]
+    lines = [
+        json.loads(JsonFormatter().format(record)) for record in caplog.records if record.name == "dragoman.serving"
+    ]
     assert [(line["method"], line["path"], line.get("status"), "trace" in line) for line in lines] == [
         ("POST", "/translate", 200, False),
         ("GET", "/download_file/{name}", 404, False),
@@ -176,7 +178,7 @@ def test_a_key_may_stand_in_a_header_and_is_known_before_the_body_is_read(opened
 def test_wrong_keys_count(opened: Open, tmp_path: Path) -> None:
     """And keep nobody out who has one."""
     key = Keys.make("one", tmp_path / "keys")
-    with opened(Limits(rate=2), Keys(tmp_path / "keys")) as client:
+    with opened(RequestLimits(rate=2), Keys(tmp_path / "keys")) as client:
         answers = [client.post("/detect", json={"q": "cat", "api_key": api_key}) for api_key in ["x", "y", "z", key]]
         assert [answer.status_code for answer in answers] == [403, 403, 429, 200]
 
@@ -190,7 +192,7 @@ def test_an_address_without_a_key_has_its_rate_before_the_body_is_read(opened: O
 def test_a_rate_is_kept_for_each_key(opened: Open, tmp_path: Path) -> None:
     file = tmp_path / "keys"
     keys = [Keys.make(name, file) for name in ("one", "two")]
-    with opened(Limits(rate=2), Keys(file)) as client:
+    with opened(RequestLimits(rate=2), Keys(file)) as client:
         answers = [client.post("/detect", json={"q": "cat", "api_key": keys[0]}) for _ in range(3)]
         assert [answer.status_code for answer in answers] == [200, 200, 429]
         assert answers[2].json()["error"].startswith("Slowdown: ")
@@ -389,7 +391,7 @@ def test_translations_are_kept_where_that_is_asked_for(opened: Open, tmp_path: P
     ]
 
 
-def entries(database: Path) -> list[Entry]:
+def entries(database: Path) -> list[CorrectionEntry]:
     return Corrections(database).entries(translations=True)
 
 
@@ -454,7 +456,7 @@ def test_a_trusted_host_is_a_name_alone(name: str, run: Path) -> None:
 def test_who_comes_too_early_is_told_when_to_come_back(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    async def busy(*_: object) -> list[Translated]:
+    async def busy(*_: object) -> list[TranslatedText]:
         raise BusyError("too many texts are waiting", 37)
 
     monkeypatch.setattr(Service, "translate_passages", busy)

@@ -16,17 +16,17 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.documents.passages import split
+from dragoman.documents.passages import split_text
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.search.decoding import Deadline
 from dragoman.serving.backend import Backend
 from dragoman.serving.batching import Batcher, BusyError
-from dragoman.serving.limits import AccessControl, Keys, Limits
-from dragoman.serving.models import Model
+from dragoman.serving.limits import AccessControl, Keys, RequestLimits
+from dragoman.serving.models import ServedModel
 from dragoman.serving.prometheus import Metrics
-from dragoman.serving.request_options import Item, RequestOptions
+from dragoman.serving.request_options import RequestOptions, TranslationItem
 from dragoman.serving.service import Service
-from dragoman.serving.v1 import Endpoints, TranslateRequest
+from dragoman.serving.v1 import TranslateRequest, V1Endpoints
 from dragoman.translation.translation import Translation
 
 TEXT = "one two three"
@@ -48,7 +48,7 @@ def spoil(run: Path) -> None:
 @pytest.mark.slow
 def test_what_has_begun_ends_with_the_model_it_began_with(copied: Path) -> None:
     async def test() -> None:
-        first = Model.load(copied)
+        first = ServedModel.load(copied)
         service = Service([first])
         await service.registry.renew()
         assert service.routes.models == (first,)  # nothing has changed
@@ -60,13 +60,13 @@ def test_what_has_begun_ends_with_the_model_it_began_with(copied: Path) -> None:
             (other,) = await service.translate([TEXT], "en", "fr")
             assert other.text != "trois deux un"
             await asyncio.sleep(0.05)
-            (item,) = await first.translate([Item(TEXT)], RequestOptions(until=time.monotonic() + 10.0))
+            (item,) = await first.translate([TranslationItem(TEXT)], RequestOptions(until=time.monotonic() + 10.0))
             assert item.text == "trois deux un"
         for _ in range(100):
             await asyncio.sleep(0 if not service.registry._retired else 0.01)
         assert not service.registry._retired
         with pytest.raises(BusyError):  # nothing translates there any more
-            await first.batcher.translate([Item(TEXT)], RequestOptions(), 0.2)
+            await first.batcher.translate([TranslationItem(TEXT)], RequestOptions(), 0.2)
         await service.close()
 
     asyncio.run(test())
@@ -79,8 +79,8 @@ def test_keys_are_read_again(copied: Path, tmp_path: Path, caplog: pytest.LogCap
     keys = Keys(path)
 
     async def test() -> None:
-        service = Service([Model.load(copied)])
-        backend = Backend(service, Limits(), AccessControl(Limits(), keys), Metrics())
+        service = Service([ServedModel.load(copied)])
+        backend = Backend(service, RequestLimits(), AccessControl(RequestLimits(), keys), Metrics())
         path.write_text("")
         bob = Keys.make("bob", path)
         await backend.renew()
@@ -94,16 +94,16 @@ def test_keys_are_read_again(copied: Path, tmp_path: Path, caplog: pytest.LogCap
     asyncio.run(test())
 
 
-def endpoints(service: Service) -> Endpoints:
-    limits = Limits()
-    return Endpoints(Backend(service, limits, AccessControl(limits), Metrics()))
+def endpoints(service: Service) -> V1Endpoints:
+    limits = RequestLimits()
+    return V1Endpoints(Backend(service, limits, AccessControl(limits), Metrics()))
 
 
 @pytest.mark.slow
 def test_a_stream_ends_with_the_model_it_began_with(copied: Path) -> None:
     async def test() -> list[str]:
-        service, events = Service([Model.load(copied)]), list[str]()
-        passage = split("one two\ntwo three\none two three\nsix one", "en")
+        service, events = Service([ServedModel.load(copied)]), list[str]()
+        passage = split_text("one two\ntwo three\none two three\nsix one", "en")
         async for event in endpoints(service)._events(TranslateRequest(passage, "en", "fr", RequestOptions(), None)):
             events.append(event)
             if len(events) == 1:
@@ -119,14 +119,14 @@ def test_a_stream_ends_with_the_model_it_began_with(copied: Path) -> None:
 @pytest.mark.slow
 def test_a_stream_has_the_time_of_one_request(run: Path) -> None:
     async def test() -> list[str]:
-        model = Model.load(run)
+        model = ServedModel.load(run)
 
-        def slowly(items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[Translation]:
+        def slowly(items: Sequence[TranslationItem], options: RequestOptions, deadline: Deadline) -> list[Translation]:
             time.sleep(1.0)
             return model._search(items, options, deadline)
 
         model.batcher = Batcher(slowly)
-        service, passage = Service([model]), split("one two\nsix", "en")
+        service, passage = Service([model]), split_text("one two\nsix", "en")
         question = TranslateRequest(passage, "en", "fr", RequestOptions(until=time.monotonic() + 1.8), None)
         events = [event async for event in endpoints(service)._events(question)]
         await service.close()

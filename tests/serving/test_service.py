@@ -17,15 +17,15 @@ import dragoman
 from dragoman.corpus.features import FeatureSource
 from dragoman.corpus.memory import Match
 from dragoman.documents.html import Page
-from dragoman.documents.translated import Sentence
+from dragoman.documents.translated import TranslatedSentence
 from dragoman.errors import UserError
 from dragoman.search.decoding import Deadline
 from dragoman.serving import models
 from dragoman.serving.batching import Batcher, BusyError
 from dragoman.serving.corrections import Correction, Corrections
-from dragoman.serving.models import Model, Routes, names_of
+from dragoman.serving.models import Routes, ServedModel, names_of
 from dragoman.serving.registry import Glossaries
-from dragoman.serving.request_options import Item, RequestOptions
+from dragoman.serving.request_options import RequestOptions, TranslationItem
 from dragoman.serving.service import Service
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.source_inputs import LONGEST
@@ -38,10 +38,10 @@ from tests.serving.server import serving
 pytest.importorskip("sentencex")
 
 
-def slowly(model: Model) -> Callable[[Sequence[Item], RequestOptions, Deadline], list[Translation]]:
+def slowly(model: ServedModel) -> Callable[[Sequence[TranslationItem], RequestOptions, Deadline], list[Translation]]:
     """The search of a model, which takes 0.4 s."""
 
-    def search(items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[Translation]:
+    def search(items: Sequence[TranslationItem], options: RequestOptions, deadline: Deadline) -> list[Translation]:
         time.sleep(0.4)
         return model._search(items, options, deadline)
 
@@ -60,7 +60,7 @@ def translated(service: Service, *texts: str, **options: Any) -> list[str]:
 @pytest.mark.slow
 def test_protected_spans_come_through(run: Path) -> None:
     """Wherever attention puts them; what has nothing else is not translated."""
-    model = Model.load(run)
+    model = ServedModel.load(run)
     texts = ["one two [X1X] six", "[X1X][X2X] one", "[X1X]", "six one"]
     first, second, *rest = translated(Service([model]), *texts)
     assert sorted(first.split()) == sorted("deux un [X1X] six".split())
@@ -69,8 +69,8 @@ def test_protected_spans_come_through(run: Path) -> None:
 
 
 def test_ways_between_languages(run: Path) -> None:
-    def model(name: str, *pairs: tuple[str, str]) -> Model:
-        return Model(name, dragoman.load(run), pairs)
+    def model(name: str, *pairs: tuple[str, str]) -> ServedModel:
+        return ServedModel(name, dragoman.load(run), pairs)
 
     first, second, third = model("a", ("en", "fr")), model("b", ("fr", "de"), ("en", "fr")), model("c", ("fr", "en"))
     routes = Routes([first, second, third])
@@ -81,9 +81,11 @@ def test_ways_between_languages(run: Path) -> None:
 
 
 def test_only_direct_translations_are_explained(run: Path) -> None:
-    service = Service([Model(f"to {pair[1]}", dragoman.load(run), (pair,)) for pair in (("en", "fr"), ("fr", "de"))])
+    service = Service(
+        [ServedModel(f"to {pair[1]}", dragoman.load(run), (pair,)) for pair in (("en", "fr"), ("fr", "de"))]
+    )
     with pytest.raises(UserError, match=r"^en to de goes through fr; only direct translations are explained$"):
-        asyncio.run(service.explain(Item("one"), "en", "de"))
+        asyncio.run(service.explain(TranslationItem("one"), "en", "de"))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +114,7 @@ def test_runs_in_folders_of_one_name_have_measures_of_their_own(run: Path, tmp_p
 
 def test_a_run_that_is_renewed_keeps_its_name(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run, folder := tmp_path / "run")
-    model = Model.load(folder, name="a/run")
+    model = ServedModel.load(folder, name="a/run")
     os.utime(folder / "model.safetensors")
     renewed = model.renewed()
     assert renewed
@@ -121,7 +123,10 @@ def test_a_run_that_is_renewed_keeps_its_name(run: Path, tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_a_language_between(run: Path) -> None:
-    to, back = Model("to", dragoman.load(run), [("en", "es")]), Model("back", dragoman.load(run), [("es", "fr")])
+    to, back = (
+        ServedModel("to", dragoman.load(run), [("en", "es")]),
+        ServedModel("back", dragoman.load(run), [("es", "fr")]),
+    )
     (text,) = translated(Service([to, back]), "one two")
     direct = dragoman.load(run)
     (first,) = direct.translate(["one two"])
@@ -132,8 +137,11 @@ def test_a_language_between(run: Path) -> None:
 def test_terms_of_a_request_are_those_of_its_text_by_way_of_another_language(run: Path) -> None:
     """They stand as they are in the text between, where no other word is one."""
 
-    async def ask(*terms: Term) -> Sentence:
-        to, back = Model("to", dragoman.load(run), [("en", "es")]), Model("back", dragoman.load(run), [("es", "fr")])
+    async def ask(*terms: Term) -> TranslatedSentence:
+        to, back = (
+            ServedModel("to", dragoman.load(run), [("en", "es")]),
+            ServedModel("back", dragoman.load(run), [("es", "fr")]),
+        )
         service, options = Service([to, back]), RequestOptions(constraints=LexicalConstraints(Glossary(terms)))
         first, other = await service.translate(["one Two", "un"], "en", "fr", options)
         await service.close()
@@ -152,7 +160,10 @@ def test_terms_of_a_request_are_those_of_its_text_by_way_of_another_language(run
 @pytest.mark.slow
 def test_tags_go_where_their_words_went_by_way_of_another_language(run: Path) -> None:
     """The words that a model links with those that another one has linked with the words of the text."""
-    to, back = Model("to", dragoman.load(run), [("en", "es")]), Model("back", dragoman.load(run), [("es", "fr")])
+    to, back = (
+        ServedModel("to", dragoman.load(run), [("en", "es")]),
+        ServedModel("back", dragoman.load(run), [("es", "fr")]),
+    )
     text = "<p>one two <b>three</b> six</p>"
     (first,), translator = to.translator.translate(["one two three six"]), back.translator
     (second,) = translator.translate([first.text])
@@ -167,7 +178,7 @@ def test_tags_go_where_their_words_went_in_a_correction(run: Path, tmp_path: Pat
     """As the model would attend that writes it; in proportion if the model is too busy to tell."""
 
     def service() -> Service:
-        return Service([Model.load(run)], corrections=Corrections(tmp_path / "db"))
+        return Service([ServedModel.load(run)], corrections=Corrections(tmp_path / "db"))
 
     asyncio.run(corrected(service(), "one two three", "trois deux six un"))
     assert html(service(), "<p>one two <b>three</b></p>") == "<p><b>trois</b> deux six un</p>"
@@ -197,16 +208,16 @@ def html(service: Service, text: str) -> str:
 
 def test_only_calibrated_models_withhold_what_they_doubt(run: Path) -> None:
     with pytest.raises(UserError, match="run: --min-confidence needs a calibrated run"):
-        Service([Model.load(run)], least=0.5)
+        Service([ServedModel.load(run)], least=0.5)
 
 
 def test_of_two_models_both_have_to_be_sure_and_corrections_are_given(run: Path) -> None:
-    translator, sentences = dragoman.load(run), list[Sentence]()
+    translator, sentences = dragoman.load(run), list[TranslatedSentence]()
     own = translator.processor.transforms
     for temperature in (0.1, 20.0, None):
         translator.processor.transforms = own if temperature is None else (*own, Confidence(temperature))
         (translation,) = translator.translate(["one two"])
-        sentences.append(Sentence(translation.text, translation))
+        sentences.append(TranslatedSentence(translation.text, translation))
     sure, unsure, unknown = sentences
     assert sure.trusted(0.5) == sure
     assert sure.whole is not None
@@ -222,13 +233,16 @@ def test_of_two_models_both_have_to_be_sure_and_corrections_are_given(run: Path)
     assert not sure._replace(read=sure).trusted(0.5).withheld
     assert sure._replace(read=unsure).trusted(0.5).withheld
     assert unknown._replace(read=unsure).trusted(0.5).text == ""
-    assert Sentence("...", None, read=unsure).trusted(0.5).text == ""
+    assert TranslatedSentence("...", None, read=unsure).trusted(0.5).text == ""
     assert not unsure._replace(match=Match("un", 1.0, "one")).trusted(0.5).withheld
 
 
 @pytest.mark.slow
 def test_two_models_share_the_time_of_a_request(run: Path) -> None:
-    to, back = Model("to", dragoman.load(run), [("en", "es")]), Model("back", dragoman.load(run), [("es", "fr")])
+    to, back = (
+        ServedModel("to", dragoman.load(run), [("en", "es")]),
+        ServedModel("back", dragoman.load(run), [("es", "fr")]),
+    )
     for model in (to, back):
         model.batcher = Batcher(slowly(model))
     with pytest.raises(BusyError, match="in time"):
@@ -237,7 +251,7 @@ def test_two_models_share_the_time_of_a_request(run: Path) -> None:
 
 @pytest.mark.slow
 def test_what_was_translated_is_known(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, searched = Model.load(run), list[str]()
+    model, searched = ServedModel.load(run), list[str]()
     real = model.translator.translate
 
     def noted(texts: Sequence[str], **options: Any) -> list[Translation]:
@@ -257,7 +271,7 @@ def test_what_was_translated_is_known(run: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_was_translated_with_a_glossary_is_not_kept(run: Path) -> None:
-    model = Model.load(run)
+    model = ServedModel.load(run)
     service, terms = (
         Service([model]),
         RequestOptions(constraints=LexicalConstraints(Glossary([Term("two", ("zwei",))]))),
@@ -270,7 +284,7 @@ def test_what_was_translated_with_a_glossary_is_not_kept(run: Path) -> None:
 def test_glossaries_hold_for_all_and_are_read_again(run: Path, two: Path, tmp_path: Path, golden: Golden) -> None:
     path = tmp_path / "terms.tsv"
     path.write_text("two\tzwei\nsix\tsechs\n", "utf-8")
-    model = Model.load(run)
+    model = ServedModel.load(run)
 
     async def test() -> list[list[str]]:
         service = Service([model], glossaries=Glossaries.named([f"en,fr={path}"]))
@@ -313,16 +327,16 @@ def test_glossaries_hold_for_all_and_are_read_again(run: Path, two: Path, tmp_pa
 def test_a_run_that_reads_numbers_does_not_serve(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "Language", FeatureSource)
     with pytest.raises(UserError, match="run: reads en, and a service takes texts alone, no numbers"):
-        Model.load(run)
+        ServedModel.load(run)
 
 
 def test_texts_are_measured_in_symbols_of_the_model(run: Path) -> None:
     """Of which an unknown character may be as many as a word, up to those that are read."""
-    model = Model.load(run)
+    model = ServedModel.load(run)
     symbols = model.translator.user_sources[0].text.encode
     for text in ("one two three", "\u6211\u7684\u8001\u5e08" * 20, "x" * 5_000):
-        assert model._symbols(Item(text)) == min(len(symbols(text)), LONGEST)
-    item = Item("one", translation="un", contrast="deux six")
+        assert model._symbols(TranslationItem(text)) == min(len(symbols(text)), LONGEST)
+    item = TranslationItem("one", translation="un", contrast="deux six")
     assert model._symbols(item) == len(symbols("one")) + len(model.translator.target.text.encode("un")) + len(
         model.translator.target.text.encode("deux six")
     )

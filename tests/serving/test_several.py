@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 import dragoman
 from dragoman.serving.app import create
 from dragoman.serving.backend import Backend
-from dragoman.serving.limits import AccessControl, Limits
-from dragoman.serving.models import Model
+from dragoman.serving.limits import AccessControl, RequestLimits
+from dragoman.serving.models import ServedModel
 from dragoman.serving.prometheus import Metrics
 from dragoman.serving.service import Service
 from tests.browser import Browser
@@ -24,13 +24,13 @@ APART = (
 CHOOSE = """const chosen = document.querySelector('#source');
 chosen.value = 'en+digits';
 chosen.dispatchEvent(new Event('change'));"""
-LIMITS = Limits(characters=1000, texts=5, alternatives=3)
+LIMITS = RequestLimits(characters=1000, texts=5, alternatives=3)
 
 
 @pytest.fixture(scope="module")
 def client(two: Path) -> Iterator[TestClient]:
     with TestClient(
-        create(Backend(Service([Model.load(two)]), LIMITS, AccessControl(LIMITS), Metrics()))
+        create(Backend(Service([ServedModel.load(two)]), LIMITS, AccessControl(LIMITS), Metrics()))
     ) as test_client:
         yield test_client
 

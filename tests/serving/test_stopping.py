@@ -20,10 +20,10 @@ from dragoman.search.decoding import Deadline
 from dragoman.serving.app import RequestMeter, create
 from dragoman.serving.backend import Backend
 from dragoman.serving.batching import Batcher
-from dragoman.serving.limits import AccessControl, Limits
-from dragoman.serving.models import Model
+from dragoman.serving.limits import AccessControl, RequestLimits
+from dragoman.serving.models import ServedModel
 from dragoman.serving.prometheus import Metrics
-from dragoman.serving.request_options import Item, RequestOptions
+from dragoman.serving.request_options import RequestOptions, TranslationItem
 from dragoman.serving.server import Server, allow_files
 from dragoman.serving.server import run as run_server
 from dragoman.serving.service import Service
@@ -32,7 +32,7 @@ from dragoman.translation.translation import Translation
 BODY = {"q": "one two. three.", "source": "en", "target": "fr"}
 
 
-def never(items: Sequence[Item], options: RequestOptions, deadline: Deadline) -> list[Translation]:
+def never(items: Sequence[TranslationItem], options: RequestOptions, deadline: Deadline) -> list[Translation]:
     while not deadline.passed:
         pass
     deadline.check()
@@ -55,9 +55,9 @@ async def renewed() -> None:
 
 @pytest.mark.slow
 def test_what_takes_longer_than_a_stop_is_answered(run: Path, caplog: pytest.LogCaptureFixture) -> None:
-    model = Model.load(run)
+    model = ServedModel.load(run)
     model.batcher = Batcher(never)
-    service, limits = Service([model]), Limits()
+    service, limits = Service([model]), RequestLimits()
     app = create(Backend(service, limits, AccessControl(limits), Metrics()))
     config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
     server = Server(config, renewed, service.stop)

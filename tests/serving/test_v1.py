@@ -18,7 +18,7 @@ from dragoman.serving.app import create
 from dragoman.serving.backend import Backend
 from dragoman.serving.corrections import Corrections
 from dragoman.serving.limits import AccessControl
-from dragoman.serving.models import Model
+from dragoman.serving.models import ServedModel
 from dragoman.serving.prometheus import Metrics
 from dragoman.serving.service import Service
 from dragoman.translation.calibration import Calibration, Fit
@@ -75,7 +75,7 @@ def test_a_translation_begins_as_it_is_told(client: TestClient) -> None:
 
 
 def test_from_a_language_to_itself_a_model_translates_if_it_can(run: Path) -> None:
-    service = Service([Model("same", dragoman.load(run), [("en", "en")])])
+    service = Service([ServedModel("same", dragoman.load(run), [("en", "en")])])
     with TestClient(create(Backend(service, LIMITS, AccessControl(LIMITS, None), Metrics()))) as client:
         body = {"q": "one two", "source": "en", "target": "en"}
         assert client.post("/v1/translate", json=body).json()["text"] == "deux un"
@@ -95,9 +95,9 @@ def test_other_words_behind_a_prefix(client: TestClient) -> None:
 def test_other_words_keep_the_lengths_of_the_runs_own_search(
     opened: Callable[..., TestClient], run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = Model.load(run)
+    model = ServedModel.load(run)
     monkeypatch.setattr(model.translator, "search", Spec("beam", {"length_ratio": 0, "length_margin": 2}))
-    monkeypatch.setattr(Model, "load", lambda _: model)
+    monkeypatch.setattr(ServedModel, "load", lambda _: model)
     with opened() as client:
         answer = post(client, q="one two three four five", alternatives=2, diverse=True)
     assert [len(text.split()) <= 2 for text in (answer["text"], *answer["alternatives"])] == [True] * 3
@@ -146,7 +146,10 @@ def test_a_correction_that_lacks_a_term_of_the_request_is_reported(opened: Open,
 
 @pytest.mark.slow
 def test_the_language_is_detected(run: Path) -> None:
-    models = [Model("to", dragoman.load(run), [("en", "fr")]), Model("back", dragoman.load(run), [("fr", "en")])]
+    models = [
+        ServedModel("to", dragoman.load(run), [("en", "fr")]),
+        ServedModel("back", dragoman.load(run), [("fr", "en")]),
+    ]
     backend = Backend(Service(models), LIMITS, AccessControl(LIMITS, None), Metrics())
     with TestClient(create(backend)) as client:
         text = "one two three with the house"
@@ -264,7 +267,7 @@ def test_a_calibrated_run_is_sure_or_says_nothing(
     opened: Callable[..., TestClient], run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(run, tmp_path / "run")
-    folder, loaded = RunFolder(tmp_path / "run"), Model.load
+    folder, loaded = RunFolder(tmp_path / "run"), ServedModel.load
     weights, fit = folder.weights(), Fit(loss=1, error=0, bins=[])
     Calibration(
         temperature=0.9,
@@ -275,7 +278,7 @@ def test_a_calibrated_run_is_sure_or_says_nothing(
         before=fit,
         after=fit,
     ).write(folder.calibration)
-    monkeypatch.setattr(Model, "load", lambda _: loaded(folder.path))
+    monkeypatch.setattr(ServedModel, "load", lambda _: loaded(folder.path))
     with opened() as client:
         plain = post(client, q=TEXT)
         sure = [sentence["translation"]["confidence"]["sentence"] for sentence in plain["sentences"]]

@@ -64,7 +64,7 @@ def load(runs: Shell, name: str, **options: Any) -> Translator:
 @pytest.mark.parametrize("name", RUNS)
 def test_a_translator_and_the_store_give_a_model_the_same(name: str, runs: Shell) -> None:
     config, translator = Run.load(runs.folder / name).config, load(runs, name)
-    spellings = build.surfaces(config.model)
+    spellings = build.unknown_word_needs(config.model)
     assert spellings.target is (name in SPELL)
     data = Dataset.prepare(config.data, config.text, config.seed, runs.folder / name, surfaces=spellings)
     sources = (runs.folder / "train.en").read_text("utf-8").splitlines()

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from dragoman.corpus.dictionary import Linked, learn, lines
+from dragoman.corpus.dictionary import LinkedPair, learn, lines
 from dragoman.corpus.pharaoh import read_pharaoh
 from dragoman.training import session
 from tests import toy
@@ -60,7 +60,7 @@ def test_a_run_finds_a_dictionary_by_its_attention(trained: Shell) -> None:
     """That is, of the links that `align` has."""
     links = trained("align", "runs/toy", "train.en", "train.fr").lines
     pairs = [
-        Linked(source.split(), target.split(), read_pharaoh(line).sure)
+        LinkedPair(source.split(), target.split(), read_pharaoh(line).sure)
         for (source, target), line in zip(toy.pairs(80, 1), links, strict=True)
     ]
     outcome = trained("dictionary", "runs/toy", "train.en", "train.fr", "--min-count=3")

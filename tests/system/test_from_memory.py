@@ -47,7 +47,9 @@ def test_corpora_keep_the_shares_that_they_are_drawn_with(tmp_path: Path, monkey
     toy.write(corpus, "dev", toy.pairs(40, 2, 3))
     options = {"data.train": [str(corpus / "train"), "small"], "data.temperature": 2.0, "training.epochs": 1}
     session.train(toy.config(corpus, tmp_path / "run", options), quiet=True)
-    corrected_pairs = [mixing.Corrected(f"{source} six", "", f"{target} six") for source, target in toy.pairs(20, 1)]
+    corrected_pairs = [
+        mixing.CorrectedSentence(f"{source} six", "", f"{target} six") for source, target in toy.pairs(20, 1)
+    ]
     corrections, large, small = mixing.configure("run", corrected_pairs, {}).config.data.weights
     assert corrections == mixing.CORRECTED
     sizes = (len((corpus / "train.en").read_text("utf-8").splitlines()), 12)
@@ -135,11 +137,15 @@ def test_a_post_editor_learns_from_what_a_model_had_made(corrected: Shell, monke
     session.train(
         checks.load_config("toy.yaml", {key: json.dumps(value) for key, value in options.items()}), quiet=True
     )
-    corrections = [mixing.Corrected("one two", "un deux", "deux un"), mixing.Corrected("six", "", "six")]
+    corrections = [
+        mixing.CorrectedSentence("one two", "un deux", "deux un"),
+        mixing.CorrectedSentence("six", "", "six"),
+    ]
     with pytest.raises(UserError, match="1 correction is too few to learn from; expected some of 2 "):
         mixing.configure("runs/edit", corrections, {})
     corrections += [
-        mixing.Corrected(f"{source} six", f"six {target}", f"{target} six") for source, target in toy.pairs(20, 1)
+        mixing.CorrectedSentence(f"{source} six", f"six {target}", f"{target} six")
+        for source, target in toy.pairs(20, 1)
     ]
     config = mixing.configure("runs/edit", corrections, {}).config
     assert config.data.edits == "mt"

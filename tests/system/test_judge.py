@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.evaluation.human.forms import Item, Key, Output
+from dragoman.evaluation.human.forms import JudgedOutput, JudgedSentence, Key
 from dragoman.evaluation.human.forms import read as read_form
 from tests.disk import fail_to_replace
 from tests.evaluation.human.filled import fill, save
@@ -32,7 +32,7 @@ def answer(random: Random) -> Any:
     """Of an annotator to whom the new system is better than the old one, and nearly as good as the reference."""
     quality = {"old": 2, "improved": 4, "reference": 5}
 
-    def judge_item(item: Item, output: Output) -> dict[str, Any]:
+    def judge_item(item: JudgedSentence, output: JudgedOutput) -> dict[str, Any]:
         adequacy = min(5, max(1, quality[output.systems[0]] + random.choice((-1, 0, 0, 1))))
         errors = [{"category": "style", "severity": "minor", "words": [0, 0]}] * (adequacy < 3)
         said_by = {"adequacy": adequacy, "fluency": adequacy, "correct": int(adequacy > 3), "human": int(adequacy > 4)}

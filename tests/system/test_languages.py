@@ -120,12 +120,12 @@ def test_no_symbol_that_only_other_languages_have_is_said(shell: Shell, translat
 def test_every_symbol_may_be_said_where_it_is_so_configured(shell: Shell, tmp_path: Path, golden: Golden) -> None:
     config = Run.load(shell.folder / "run").config
     data = config.data.model_copy(update={"filter_target_vocabulary": False})
-    assert list(marks.foreign(data, tmp_path).values()) == [[4, 5, 6]] * 3
+    assert list(marks.find_foreign_symbols(data, tmp_path).values()) == [[4, 5, 6]] * 3
     with pytest.raises(UserError, match=marks.SPOKEN):
-        marks.foreign(config.data, tmp_path)
+        marks.find_foreign_symbols(config.data, tmp_path)
     (tmp_path / marks.SPOKEN).write_text("de\tcs\n", "utf-8")
     with pytest.raises(UserError) as raised:
-        marks.foreign(config.data, tmp_path)
+        marks.find_foreign_symbols(config.data, tmp_path)
     golden(str(raised.value))
 
 

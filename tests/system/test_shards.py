@@ -17,7 +17,7 @@ import pytest
 
 from dragoman.cli import shards
 from dragoman.cli.shards import Folder, Shard, Worker
-from dragoman.cli.translate_options import Options
+from dragoman.cli.translate_options import TranslateOptions
 from dragoman.errors import UserError
 from tests import toy
 from tests.golden import Golden
@@ -39,7 +39,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One worker in this process, without Ray; the shards that it has translated."""
     done: list[int] = []
 
-    def translated(_: Any, options: Options, missing: Sequence[Shard], workers: int) -> Iterator[int]:
+    def translated(_: Any, options: TranslateOptions, missing: Sequence[Shard], workers: int) -> Iterator[int]:
         worker = Worker(options, os.getcwd())
         for shard_options in missing:
             shard = json.dumps({**shard_options._asdict(), "path": str(shard_options.path.absolute())})

@@ -12,7 +12,7 @@ import dragoman
 from dragoman.configuration.components import Spec
 from dragoman.data.batch import TokenBatch
 from dragoman.data.dataset import Dataset
-from dragoman.data.surfaces import Surfaces
+from dragoman.data.surfaces import UnknownWordNeeds
 from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.run.run import Run
@@ -127,7 +127,7 @@ def test_all_members_number_words_alike(runs: Shell) -> None:
 @pytest.mark.parametrize("name", list(RUNS))
 def test_a_translator_and_the_store_give_a_model_the_same(name: str, runs: Shell) -> None:
     config, translator = Run.load(runs.folder / name).config, load(runs, name)
-    surfaces = Surfaces(extended=config.model.output.kind != "softmax")
+    surfaces = UnknownWordNeeds(extended=config.model.output.kind != "softmax")
     data = Dataset.prepare(config.data, config.text, config.seed, runs.folder / name, surfaces=surfaces)
     texts = [*lines(240, 1), *lines(9, 2, KNOWN)]
     for batch in translator.pairs(*zip(*texts, strict=True)):

@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from dragoman.corpus import aligners
-from dragoman.corpus.aligners import Method, Symmetrization, Task, Words, passes
+from dragoman.corpus.aligners import AlignmentTask, Method, Symmetrization, WordPair, passes
 from dragoman.corpus.pharaoh import Gold, Links
 from dragoman.evaluation.alignment import error_rate
 from dragoman.training import aligning
 from tests import toy
 
-PAIRS = [Words(*pair) for pair in toy.pairs(80, 1)]
-LONGER = [Words(f"{pair.source} {pair.source}", pair.target) for pair in PAIRS]  # on one side
+PAIRS = [WordPair(*pair) for pair in toy.pairs(80, 1)]
+LONGER = [WordPair(f"{pair.source} {pair.source}", pair.target) for pair in PAIRS]  # on one side
 needs_thot = pytest.mark.skipif(find_spec("thot") is None, reason="needs the extra `align`")
 
 
@@ -24,7 +24,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aligning, "EPOCHS", 1)
 
 
-def links(pairs: list[Words], symmetrization: Symmetrization, **options: Any) -> list[Links]:
+def links(pairs: list[WordPair], symmetrization: Symmetrization, **options: Any) -> list[Links]:
     link_sets = aligners.links(
         pairs, method=Method.mask_align, symmetrization=symmetrization, processes=1, find=aligning.find, **options
     )
@@ -34,7 +34,7 @@ def links(pairs: list[Words], symmetrization: Symmetrization, **options: Any) ->
 @pytest.mark.usefixtures("_short")
 def test_the_same_pairs_have_the_same_places_and_random_numbers_stay_as_they_are() -> None:
     torch.manual_seed(5)
-    task, heard = Task(Method.mask_align, PAIRS, 60), list[int]()
+    task, heard = AlignmentTask(Method.mask_align, PAIRS, 60), list[int]()
     first, second = aligning.find([task, task], 1, lambda: heard.append(1))
     assert first == second == aligning.find([task], 1, lambda: None)[0]
     assert [len(places) for places in first] == [pair.counts[1] for pair in PAIRS[60:]]

@@ -13,10 +13,10 @@ from dragoman.errors import UserError
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.training import checkpoint
 from dragoman.training.optimizer import OPTIMIZERS
-from dragoman.training.progress import Progress, Validated
+from dragoman.training.progress import Progress, ValidationRecord
 from tests.golden import Golden
 
-FOUND = Validated(0.1, 2.0, 0)
+FOUND = ValidationRecord(0.1, 2.0, 0)
 Trained = tuple[nn.Module, torch.optim.Optimizer, Progress]
 
 

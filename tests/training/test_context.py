@@ -135,7 +135,7 @@ def test_only_embeddings_with_a_table_are_tied(side: str, tie: str, monkeypatch:
     monkeypatch.setitem(EMBEDDINGS, "lengths", Lengths)
     model = settings(embedding={"tie": tie, side: "lengths"})
     message = f"model.embedding.tie: '{tie}' needs a table, and model.embedding.{side}: lengths has none"
-    assert [str(problem) for problem in build.problems(whole(model))] == [message]
+    assert [str(problem) for problem in build.find_problems(whole(model))] == [message]
     with pytest.raises(UserError, match=f"^{message}$"):
         build.build(model, (SYMBOLS,), SYMBOLS)
 

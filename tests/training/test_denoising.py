@@ -10,17 +10,17 @@ import torch
 
 import dragoman
 from dragoman.configuration.config import Config
-from dragoman.data.batch import Batch, pad
-from dragoman.data.denoising import MASK, masked, noise
+from dragoman.data.batch import Batch, pad_tokens
+from dragoman.data.denoising import MASK, mask_text, noise
 from dragoman.data.language import Language
-from dragoman.data.surfaces import Surfaces
+from dragoman.data.surfaces import UnknownWordNeeds
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.run.run import Run
 from dragoman.training import checks, session
-from dragoman.training.gradients import gradients
+from dragoman.training.gradients import compute_gradients
 from dragoman.training.training import Training
-from dragoman.training.validation import likelihood
+from dragoman.training.validation import measure_likelihood
 from dragoman.translation.result import Result
 from tests import toy
 from tests.golden import Golden
@@ -41,16 +41,16 @@ def test_the_loss_is_that_of_the_text_given_the_masked_one(make_config: Made, as
     places = [hides(len(text) - 1, f"3:2:noise:{row}") for row, text in zip(rows, texts, strict=True)]
     pairs = zip(places, texts, strict=True)
     noisy = [[*(mask if place is None else text[place] for place in left), EOS] for left, text in pairs]
-    wanted = Batch((pad(noisy),), pad(texts), rows)
+    wanted = Batch((pad_tokens(noisy),), pad_tokens(texts), rows)
     batch_of_two = run.data.batch(rows, 2)
     run.model.eval()
     loss = run.objective(run.model, batch_of_two)
-    alone = (Batch((pad([one]),), pad([text]), rows[:1]) for one, text in zip(noisy, texts, strict=True))
+    alone = (Batch((pad_tokens([one]),), pad_tokens([text]), rows[:1]) for one, text in zip(noisy, texts, strict=True))
     scored = [run.model.score(batch) for batch in alone]
     by_hand = -sum(float(scored.log_probs.detach().sum()) for scored in scored)
     assert loss.total.item() == pytest.approx(by_hand, rel=1e-5)
     assert run.objective(run.model, wanted).total.item() == pytest.approx(by_hand, rel=1e-5)
-    gradients(run, [batch_of_two])
+    compute_gradients(run, [batch_of_two])
     embedding = run.model.readers[0].embedding
     assert embedding
     gradient = embedding.get_parameter("table").grad
@@ -68,12 +68,12 @@ def test_development_texts_have_masks_too_and_always_the_same(make_config: Made,
     hides, language = noise(run.config.data), run.data.target
     assert hides
     encoded = [language.text.encode(example.target) for example in run.data.dev]
-    noisy = [masked(hides, text, f"3:dev:{' '.join(text)}") for text in encoded]
+    noisy = [mask_text(hides, text, f"3:dev:{' '.join(text)}") for text in encoded]
     assert any(MASK in text for text in noisy)
     sources, targets = ([[*language.vocabulary.ids(text), EOS] for text in side] for side in (noisy, encoded))
     pairs = zip(sources, targets, strict=True)
-    batches = [Batch((pad([source]),), pad([target]), np.arange(1)) for source, target in pairs]
-    assert first.values["loss"] == pytest.approx(likelihood(run.model, batches).loss, rel=1e-4)
+    batches = [Batch((pad_tokens([source]),), pad_tokens([target]), np.arange(1)) for source, target in pairs]
+    assert first.values["loss"] == pytest.approx(measure_likelihood(run.model, batches).loss, rel=1e-4)
     for translation, symbols in zip(first.translations, noisy, strict=True):
         assert translation.source_words == [str(symbol) for symbol in symbols if symbol != MASK]
         assert translation.attention.shape[1] == len(translation.source_words)
@@ -143,7 +143,7 @@ def test_noise_that_cannot_work_is_told(make_config: Made, options: dict[str, An
 def test_words_that_are_hidden_cannot_be_said(
     make_config: Made, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
-    monkeypatch.setattr("dragoman.model.build.surfaces", lambda model: Surfaces(extended=True))
+    monkeypatch.setattr("dragoman.model.build.unknown_word_needs", lambda model: UnknownWordNeeds(extended=True))
     with pytest.raises(UserError) as raised:
         make_config(ALONE)
     golden(str(raised.value))

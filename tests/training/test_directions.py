@@ -84,9 +84,9 @@ def test_commands_work_on_the_other_direction(
     run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "mean.safetensors"
-    average.average(average.Options(run.reverse.path, target, best=2))
+    average.average(average.AverageOptions(run.reverse.path, target, best=2))
     load(run.reverse.path, weights=str(target))
-    shortlist.shortlist(shortlist.Options(run.reverse.path))
+    shortlist.shortlist(shortlist.ShortlistOptions(run.reverse.path))
     english, french = Run.load(run.path).source.vocabulary, Run.load(run.path).target.vocabulary
     contents = shortlists.read(run.reverse.path / shortlists.FILE, (len(french), len(english)))
     (three,) = french.ids(["trois"])

@@ -11,7 +11,7 @@ from dragoman.configuration.config import Config
 from dragoman.run.folder import RunFolder, describe_weights
 from dragoman.training import card, session
 from dragoman.training.checkpoint import Selection
-from dragoman.training.finishing import finished
+from dragoman.training.finishing import describe_finished
 from dragoman.training.journal import TrainingLog
 from dragoman.training.validation import Validator
 
@@ -58,17 +58,17 @@ def test_a_finished_run_is_left_alone_and_told(
 def test_a_finished_run_with_more_to_do_does_it(key: str, make_config: Made) -> None:
     more = {**SIX, key: {"training.steps": 9, "training.average_checkpoints.count": 1}[key]}
     folder = session.train(make_config(SIX), quiet=True)
-    assert finished(make_config(SIX), folder)
-    assert not finished(make_config(more), folder)
+    assert describe_finished(make_config(SIX), folder)
+    assert not describe_finished(make_config(more), folder)
     session.train(make_config(more), quiet=True)
-    assert finished(make_config(more), folder)
+    assert describe_finished(make_config(more), folder)
 
 
 def test_says_every_limit_that_has_to_be_raised(make_config: Made) -> None:
     still = {"training.optimizer": {"kind": "adam", "learning_rate": 1e-12}, "training.metric": "accuracy"}
     options = {**SIX, **still, "training.patience": 1}
     config = make_config(options)
-    line = finished(config, session.train(config, quiet=True))
+    line = describe_finished(config, session.train(config, quiet=True))
     assert "--training.patience N --training.steps N" in line
 
 
@@ -105,9 +105,9 @@ def test_a_run_killed_while_it_is_finished_is_finished_by_the_same_command(
         with pytest.raises(Killed):
             session.train(config, quiet=True)
     folder = RunFolder(Path(config.run))
-    assert not finished(config, folder)
+    assert not describe_finished(config, folder)
     session.train(config, quiet=True)
-    assert finished(config, folder)
+    assert describe_finished(config, folder)
     last = json.loads(folder.metrics.read_text("utf-8").splitlines()[-1])
     assert last["step"] == config.training.steps
     assert last["final/weights"] in folder.card.read_text("utf-8")

@@ -12,8 +12,8 @@ from dragoman.configuration.config import Config
 from dragoman.model.weights import read_tensors
 from dragoman.training import session
 from dragoman.training.cuda_graphs import CudaGraphs
-from dragoman.training.gradients import gradients
-from dragoman.training.plan import epoch_plan, length
+from dragoman.training.gradients import compute_gradients
+from dragoman.training.plan import count_steps, epoch_plan
 from dragoman.training.trainer import first_steps
 from dragoman.training.training import Training
 from tests import toy
@@ -39,7 +39,7 @@ def test_of_several_batches_it_is_that_of_all_their_pairs(
     rows = np.arange(12)
     by_partition = []
     for parts in ([rows], [rows[:3], rows[3:4], rows[4:]]):
-        summed = gradients(run, [run.data.batch(numbers, 0) for numbers in parts])
+        summed = compute_gradients(run, [run.data.batch(numbers, 0) for numbers in parts])
         by_partition.append(
             (summed, [parameter.grad.clone() for parameter in run.learner.parameters() if parameter.grad is not None])
         )
@@ -63,7 +63,7 @@ def test_gradients_in_memory_that_is_used_again_are_added_up(
     run = assembled(make_config({"training.batch.accumulate": 2}))
     run.graphs = CudaGraphs(pytest.fail) if replays else None
     batches = [run.data.batch(np.arange(first, first + 3), 0) for first in (0, 3)]
-    gradients(run, batches)
+    compute_gradients(run, batches)
     name, parameter = next((name, weight) for name, weight in run.learner.named_parameters() if weight.grad is not None)
     assert parameter.grad is not None
     before = parameter.grad.clone()
@@ -73,7 +73,7 @@ def test_gradients_in_memory_that_is_used_again_are_added_up(
         return kept.copy_(gradient).detach()
 
     handle = parameter.register_hook(reused)
-    gradients(run, batches)
+    compute_gradients(run, batches)
     handle.remove()
     assert torch.allclose(parameter.grad, before) is replays, name
 
@@ -81,7 +81,7 @@ def test_gradients_in_memory_that_is_used_again_are_added_up(
 def test_what_an_objective_counts_is_of_all_batches_of_a_step(make_config: Made, assembled: Assembled) -> None:
     reinforce = {"model.attention.normalizer": "hard", "training.objective": "reinforce"}
     run = assembled(make_config(reinforce))
-    summed = gradients(run, [run.data.batch(np.arange(first, first + 3), 0) for first in (0, 3, 6)])
+    summed = compute_gradients(run, [run.data.batch(np.arange(first, first + 3), 0) for first in (0, 3, 6)])
     (tally,) = run.objective.batch_statistics()
     assert int(tally[1]) == summed.symbols
     run.objective.after_step(True)
@@ -100,7 +100,7 @@ def test_an_epoch_is_read_in_steps_of_so_many_batches(accumulate: int, make_conf
     assert [len(step) for step in read] == [*[accumulate] * (8 // accumulate), *[8 % accumulate] * (8 % accumulate > 0)]
     assert [rows for step in read for rows in step] == batches
     assert (run.progress.step, run.progress.position) == (len(steps), 8)
-    assert length(run.config, run.data) == 2 * len(steps)
+    assert count_steps(run.config, run.data) == 2 * len(steps)
 
 
 @pytest.mark.slow

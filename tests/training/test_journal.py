@@ -13,7 +13,7 @@ import pytest
 from dragoman.errors import UserError
 from dragoman.run.folder import RunFolder
 from dragoman.training.journal import NullLog, TrainingLog
-from dragoman.training.progress import Progress, Validated
+from dragoman.training.progress import Progress, ValidationRecord
 
 TRAIN = {"train/loss": 2.5, "train/symbols_per_second": 1000.0}
 VALID = {"valid/loss": 2.0, "valid/bleu": 12.0}
@@ -21,7 +21,7 @@ FINAL = {"final/loss": 2.0, "final/bleu": 13.0}
 
 
 def at(step: int, validated: int) -> Progress:
-    return Progress(step=step, validations=[Validated(12.0, 2.0, validated)])
+    return Progress(step=step, validations=[ValidationRecord(12.0, 2.0, validated)])
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from dragoman.model.weights import read_tensors, weights, write_tensors
 from dragoman.training import session
 from dragoman.training.checkpoint import AVERAGE, WEIGHTS
 from dragoman.training.moving_average import MovingAverage
-from dragoman.training.progress import Validated
+from dragoman.training.progress import ValidationRecord
 from dragoman.training.trainer import first_steps
 from dragoman.training.training import Training
 from tests.builders import noise
@@ -100,7 +100,7 @@ def test_training_itself_goes_its_way_as_without(make_config: Made, tmp_path: Pa
 def test_a_share_of_the_start_is_mixed_into_the_average(
     make_config: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
+    monkeypatch.setattr(ValidationRecord, "as_good_as", lambda *arguments: True)
     start = session.train(make_config(), quiet=True)
     options = {
         **MOVING,

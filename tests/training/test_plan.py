@@ -10,7 +10,7 @@ import pytest
 from dragoman.configuration.config import Config
 from dragoman.errors import UserError
 from dragoman.training import session, trainer
-from dragoman.training.plan import drawn, epoch_plan, length, planned
+from dragoman.training.plan import count_steps, describe_mixture, epoch_plan, plan_batches
 from dragoman.training.training import Training
 from tests import toy
 
@@ -30,7 +30,7 @@ def test_the_length_is_that_of_the_first_limit(
     epochs: int | None, steps: int | None, wanted: int, make_config: Made, assembled: Assembled
 ) -> None:
     run = assembled(make_config({**WHOLE, "training.epochs": epochs, "training.steps": steps}))
-    assert length(run.config, run.data) == run.schedule.length == wanted
+    assert count_steps(run.config, run.data) == run.schedule.length == wanted
     assert rates(run)[-1] == pytest.approx(0)
     assert rates(run)[-2] > 0
 
@@ -113,7 +113,7 @@ def test_corpora_are_mixed_as_configured(
         assert [int((rows < 60).sum()), int((rows >= 60).sum())] == quotas
     (first, second) = run.config.data.train
     expected_line = f"{quotas[0]} of {first} (of 60), {quotas[1]} of {second} (of 12)" if option else ""
-    assert drawn(run.config.data, run.data) == expected_line
+    assert describe_mixture(run.config.data, run.data) == expected_line
 
 
 @pytest.mark.slow
@@ -154,7 +154,7 @@ def test_portions_cover_the_targets_of_every_epoch(
     options = {"training.batch": {"size": 4}, "model.output": {"kind": "partitioned", "portion": 25}}
     run = assembled(make_config({**symbols, **options}))
     batches = [rows.tolist() for rows in epoch_plan(run.config, run.data, 1).batches()]
-    rows_and_portions = list(planned(run.config, run.data, 1, 0, run.model.output.portion))
+    rows_and_portions = list(plan_batches(run.config, run.data, 1, 0, run.model.output.portion))
     assert [rows.tolist() for rows, _ in rows_and_portions] == batches
     met = set[int]()
     for rows, portion in rows_and_portions:
@@ -166,7 +166,7 @@ def test_portions_cover_the_targets_of_every_epoch(
     assert met == set(whole.ids[whole.mask].tolist())
     assert len({tuple(portion.tolist()) for _, portion in rows_and_portions if portion is not None}) > 1 or not symbols
     for begin in range(len(rows_and_portions)):
-        rest = list(planned(run.config, run.data, 1, begin, run.model.output.portion))
+        rest = list(plan_batches(run.config, run.data, 1, begin, run.model.output.portion))
         for (rows, portion), (wanted_rows, wanted) in zip(rest, rows_and_portions[begin:], strict=True):
             assert np.array_equal(rows, wanted_rows)
             assert portion is not None
@@ -176,4 +176,4 @@ def test_portions_cover_the_targets_of_every_epoch(
 
 def test_other_outputs_have_no_portions(make_config: Made, assembled: Assembled) -> None:
     run = assembled(make_config({}))
-    assert {portion for _, portion in planned(run.config, run.data, 0, 0, run.model.output.portion)} == {None}
+    assert {portion for _, portion in plan_batches(run.config, run.data, 0, 0, run.model.output.portion)} == {None}

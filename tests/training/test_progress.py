@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dragoman.errors import UserError
-from dragoman.training.progress import VERSION, Progress, Validated, peak_memory
+from dragoman.training.progress import VERSION, Progress, ValidationRecord, peak_memory
 from tests.golden import Golden
 
 
@@ -19,7 +19,7 @@ def after(values: list[float], *, higher: bool, keep: int = 3, losses: list[floa
     progress = Progress()
     for value, loss in zip(values, losses or [1.0] * len(values), strict=True):
         progress.step += 10
-        progress.note(Validated(value, loss, progress.step), higher, keep)
+        progress.note(ValidationRecord(value, loss, progress.step), higher, keep)
     return progress
 
 
@@ -57,7 +57,7 @@ def test_the_loss_decides_nothing_else() -> None:
 
 def test_no_worse_is_as_good() -> None:
     def as_good(one: tuple[float, float], other: tuple[float, float], higher: bool = True) -> bool:
-        return Validated(*one, 1).as_good_as(Validated(*other, 2), higher)
+        return ValidationRecord(*one, 1).as_good_as(ValidationRecord(*other, 2), higher)
 
     assert as_good((2.0, 9.0), (1.0, 1.0))
     assert as_good((1.0, 1.0), (1.0, 1.0))

@@ -365,7 +365,7 @@ def test_a_crafted_state_is_told(note: Any, corpus: Path, tmp_path: Path, train:
     state.write_bytes(save(held, metadata={NOTE: json.dumps(note)}))
     for call in (
         lambda: train("run", PLAIN),
-        lambda: average.average(average.Options(tmp_path / "run", tmp_path / "mean")),
+        lambda: average.average(average.AverageOptions(tmp_path / "run", tmp_path / "mean")),
     ):
         with pytest.raises(UserError, match=r"last\.safetensors:") as error:
             call()

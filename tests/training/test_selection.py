@@ -18,7 +18,7 @@ from dragoman.run.folder import RunFolder, describe_weights
 from dragoman.run.run import Run, facts
 from dragoman.training import checkpoint, checks, session
 from dragoman.training.checkpoint import Selection
-from dragoman.training.progress import Progress, Validated
+from dragoman.training.progress import Progress, ValidationRecord
 from dragoman.training.training import Training
 from tests import toy
 from tests.builders import build_model
@@ -73,7 +73,7 @@ def best(folder: RunFolder) -> list[tuple[float, int]]:
 
 
 def test_the_model_is_the_mean_of_the_best(finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
+    monkeypatch.setattr(ValidationRecord, "as_good_as", lambda *arguments: True)
     folder = finished(count=3)
     steps = [step for _, step in best(folder)]
     assert len(steps) == 3
@@ -90,8 +90,8 @@ def test_the_model_may_be_the_mean_of_the_last(
     finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Whatever their scores, which were the better the earlier."""
-    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
-    monkeypatch.setattr(Validated, "rank", lambda validated, higher: (False, float(validated.step), 0.0))
+    monkeypatch.setattr(ValidationRecord, "as_good_as", lambda *arguments: True)
+    monkeypatch.setattr(ValidationRecord, "rank", lambda validated, higher: (False, float(validated.step), 0.0))
     folder = finished(count=3, of="last", epochs=5, metric="loss")
     steps = [validated.step for validated in checkpoint.progress(folder.last_state).validations][-3:]
     assert steps[0] > 4
@@ -102,7 +102,7 @@ def test_the_model_may_be_the_mean_of_the_last(
     assert read_note(folder.weights()) == {"mean of steps": steps, "of": "last"}
     assert checkpoint_names(folder) == {"last.safetensors", *(f"step-{step:08d}.safetensors" for step in steps)}
     assert describe_weights(read_note(folder.weights())) == "the mean of the last 3"
-    average.average(average.Options(folder.path, tmp_path / "two.safetensors", last=2))
+    average.average(average.AverageOptions(folder.path, tmp_path / "two.safetensors", last=2))
     assert read_note(tmp_path / "two.safetensors") == {"mean of": [folder.checkpoint(step).name for step in steps[-2:]]}
 
 
@@ -110,8 +110,8 @@ def test_the_model_may_be_the_mean_of_the_last(
 def test_the_best_is_used_where_the_mean_of_the_last_is_worse(
     finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: False)
-    monkeypatch.setattr(Validated, "rank", lambda validated, higher: (False, float(validated.step), 0.0))
+    monkeypatch.setattr(ValidationRecord, "as_good_as", lambda *arguments: False)
+    monkeypatch.setattr(ValidationRecord, "rank", lambda validated, higher: (False, float(validated.step), 0.0))
     folder = finished(count=2, of="last")
     assert same(folder.weights(), folder.weights("model-best"))
     note = read_note(folder.weights())
@@ -124,7 +124,7 @@ def test_more_of_the_last_are_averaged_as_far_as_they_are_kept(
     finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A finished run that is started with more of them has those that it kept."""
-    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
+    monkeypatch.setattr(ValidationRecord, "as_good_as", lambda *arguments: True)
     finished(count=2, of="last")
     folder = finished(count=4, of="last")
     assert read_note(folder.weights()) == {"mean of steps": [12, 16], "of": "last"}
@@ -135,8 +135,8 @@ def test_a_run_with_other_settings_averages_the_best_as_far_as_they_are_kept(
     finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The earlier weights are the better ones here; of the last ones, none is among them."""
-    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
-    monkeypatch.setattr(Validated, "rank", lambda validated, higher: (False, float(validated.step), 0.0))
+    monkeypatch.setattr(ValidationRecord, "as_good_as", lambda *arguments: True)
+    monkeypatch.setattr(ValidationRecord, "rank", lambda validated, higher: (False, float(validated.step), 0.0))
     finished(count=2, of="last")
     assert read_note(finished(count=2, of="best").weights()) == {"step": 4}
     finished(count=1)
@@ -147,7 +147,7 @@ def test_a_run_with_other_settings_averages_the_best_as_far_as_they_are_kept(
 def test_the_best_is_used_where_the_mean_is_worse(
     finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: False)
+    monkeypatch.setattr(ValidationRecord, "as_good_as", lambda *arguments: False)
     folder = finished()
     assert same(folder.weights(), folder.weights("model-best"))
     note = read_note(folder.weights())
@@ -206,7 +206,7 @@ def test_keeping_writes_the_last_the_best_and_the_best_few(tmp_path: Path) -> No
     models = {step: build_model(seed=step) for step in (1, 2, 3)}
     for step, value in ((1, 5.0), (2, 9.0), (3, 1.0)):
         progress.step = step
-        progress.note(Validated(value, 1.0, step), True, 2)
+        progress.note(ValidationRecord(value, 1.0, step), True, 2)
         selection.keep(models[step], progress)
     selection.prune(progress)
     assert checkpoint_names(selection.folder) == {"step-00000001.safetensors", "step-00000002.safetensors"}

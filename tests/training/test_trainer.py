@@ -17,12 +17,12 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors, weights
 from dragoman.run.folder import RunFolder
 from dragoman.training import checkpoint, checks, trainer
-from dragoman.training.gradients import gradients as summed_gradients
+from dragoman.training.gradients import compute_gradients as summed_gradients
 from dragoman.training.journal import TrainingLog
 from dragoman.training.objectives.objective import Objective
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from dragoman.training.plan import epoch_plan
-from dragoman.training.progress import Validated
+from dragoman.training.progress import ValidationRecord
 from dragoman.training.trainer import train
 from dragoman.training.training import Training
 from tests import toy
@@ -136,7 +136,7 @@ def test_the_learning_rate_is_that_of_the_schedule(
 
 def test_validations_without_improvement_lower_the_rate_of_a_plateau(run: Callable[..., Training]) -> None:
     training = run(steps=3, schedule={"kind": "plateau", "patience": 1})
-    training.progress.validations = [Validated(value, 1.0, 1) for value in (2.0, 1.0, 1.0)]
+    training.progress.validations = [ValidationRecord(value, 1.0, 1) for value in (2.0, 1.0, 1.0)]
     train(training)
     assert training.optimizer.param_groups[0]["lr"] == pytest.approx(0.01 / 4)
 
@@ -178,7 +178,7 @@ def test_the_speed_is_that_of_target_symbols(
         seen.extend(int(batch.target.mask.sum()) for batch in batches)
         return summed_gradients(run, batches)
 
-    monkeypatch.setattr(trainer, "gradients", counted)
+    monkeypatch.setattr(trainer, "compute_gradients", counted)
     train(training)
     (row,) = (row for row in rows(training) if "train/loss" in row)
     assert row["train/symbols_per_second"] == sum(seen) / 2.0

@@ -32,7 +32,7 @@ from dragoman.text.mark import Mark
 from dragoman.text.pipeline import TextPipeline
 from dragoman.training import finishing, session, trainer, transfer
 from dragoman.training.checkpoint import Selection
-from dragoman.training.progress import Validated
+from dragoman.training.progress import ValidationRecord
 from dragoman.training.training import Training
 from dragoman.training.transfer import origins
 from dragoman.version import __version__
@@ -240,7 +240,7 @@ def test_the_mean_is_exact(parent: Callable[..., Path], make_config: Made, other
     new, old = Run.load(folder.path), Run.load(start)
     table = read_tensors(old.weights())[0]["readers.0.embedding.table"]
     model = new.model().double()
-    transfer.transfer(model, new.config, (*new.sources, new.target), transfer.Start.at(str(start)))
+    transfer.transfer(model, new.config, (*new.sources, new.target), transfer.InitialWeights.at(str(start)))
     torch.testing.assert_close(
         model.get_parameter("output.weight").detach(), expected_rows(table, new.target, old.target), rtol=0, atol=1e-15
     )
@@ -509,7 +509,7 @@ def test_a_share_of_the_start_is_in_the_final_weights(
 ) -> None:
     options = {**CASES["tie all"], "training.steps": None, "training.average_checkpoints.count": average}
     start = parent(CASES["tie all"])
-    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
+    monkeypatch.setattr(ValidationRecord, "as_good_as", lambda *arguments: True)
     own = session.train(make_config({**options, **shared(start), "training.init_interpolation": 0}), quiet=True)
     mixed = session.train(make_config({**options, **shared(start), "run": f"{own.path} mixed"}), quiet=True)
     begun, _ = read_tensors(RunFolder(start).weights())
@@ -529,7 +529,7 @@ def test_a_share_of_the_start_that_makes_it_worse_is_left_out(
 ) -> None:
     start = parent()
     own = session.train(make_config({"training.init_from": str(start), "training.epochs": 3}), quiet=True)
-    monkeypatch.setattr(Validated, "as_good_as", lambda one, other, higher: False)
+    monkeypatch.setattr(ValidationRecord, "as_good_as", lambda one, other, higher: False)
     mixed = session.train(make_config({**shared(start), "run": str(tmp_path / "mixed")}), quiet=True)
     trained, tensors = read_tensors(own.weights())[0], read_tensors(mixed.weights())[0]
     assert all(torch.equal(tensors[name], tensor) for name, tensor in trained.items())
@@ -557,8 +557,8 @@ def test_a_share_of_the_start_is_left_out_if_score_and_loss_are_worse(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     start = parent()
-    measured = iter([Validated(30.0, 2.0, 3), Validated(value, loss, 3)])
-    monkeypatch.setattr(finishing, "judged", lambda *arguments: next(measured))
+    measured = iter([ValidationRecord(30.0, 2.0, 3), ValidationRecord(value, loss, 3)])
+    monkeypatch.setattr(finishing, "deciding_values", lambda *arguments: next(measured))
     note = read_note(
         session.train(make_config({**shared(start), "training.average_checkpoints.count": 1}), quiet=True).weights()
     )
@@ -572,7 +572,7 @@ def test_both_directions_take_their_share(
 ) -> None:
     both = {"training.objective": "agreement"}
     start = parent(both)
-    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
+    monkeypatch.setattr(ValidationRecord, "as_good_as", lambda *arguments: True)
     folder = session.train(
         make_config({**both, **shared(start, {"training.average_checkpoints.count": 1})}), quiet=True
     )
@@ -588,7 +588,7 @@ def test_a_killed_run_takes_the_same_share(
     parent: Callable[..., Path], make_config: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     start = parent()
-    monkeypatch.setattr(Validated, "as_good_as", lambda *arguments: True)
+    monkeypatch.setattr(ValidationRecord, "as_good_as", lambda *arguments: True)
     whole = session.train(make_config({**shared(start), "run": str(tmp_path / "whole")}), quiet=True)
     config = make_config({**shared(start), "run": str(tmp_path / "cut")})
     with monkeypatch.context() as patch:

@@ -24,7 +24,13 @@ from dragoman.run.folder import RunFolder
 from dragoman.training import session, trainer
 from dragoman.training.trainer import train
 from dragoman.training.training import Training
-from dragoman.training.validation import Likelihood, Predicted, Validation, likelihood, likelihoods
+from dragoman.training.validation import (
+    Likelihood,
+    PredictionMeasure,
+    Validation,
+    count_likelihoods,
+    measure_likelihood,
+)
 from dragoman.translation.processor import Processor
 from dragoman.translation.result import Result
 from dragoman.translation.source_inputs import ModelInputs
@@ -124,9 +130,9 @@ def test_a_model_that_is_being_trained_is_measured_as_it_will_be_used(run: Train
 
 def test_likelihood_does_not_depend_on_batches() -> None:
     model = build_model()
-    one = likelihood(model, [BATCH])
+    one = measure_likelihood(model, [BATCH])
     rows = [torch.tensor([row]) for row in range(3)]
-    parts = likelihood(
+    parts = measure_likelihood(
         model,
         [
             BATCH._replace(
@@ -142,15 +148,15 @@ def test_likelihood_does_not_depend_on_batches() -> None:
 
 @pytest.mark.spec("H13")
 def test_the_prediction_has_an_interval_as_a_loop_over_resampled_references_has_it() -> None:
-    counts = likelihoods(build_model(), [BATCH] * 10)
-    assert Likelihood.of(counts.sum(axis=0).tolist()) == pytest.approx(likelihood(build_model(), [BATCH]))
+    counts = count_likelihoods(build_model(), [BATCH] * 10)
+    assert Likelihood.of(counts.sum(axis=0).tolist()) == pytest.approx(measure_likelihood(build_model(), [BATCH]))
     assert counts[:, 2].tolist() == BATCH.target.mask.sum(1).tolist() * 10
     values, generator = list[list[float]](), np.random.default_rng(4)
     for _ in range(150):
         loss, right, symbols = counts[generator.integers(30, size=30)].sum(axis=0).tolist()
         values.append([math.exp(loss / symbols), 100 * right / symbols])
     for column, name in enumerate(("Perplexity", "Accuracy")):
-        (comparison,) = compare(Predicted(Score(name, 0.0, "symbols:9")), [counts], 1, samples=150, seed=4)
+        (comparison,) = compare(PredictionMeasure(Score(name, 0.0, "symbols:9")), [counts], 1, samples=150, seed=4)
         wanted = np.quantile([row[column] for row in values], [0.025, 0.975])
         assert (comparison.low, comparison.high) == pytest.approx(wanted.tolist())
         assert comparison.score.signature == "symbols:9|bs:150|seed:4"

@@ -20,13 +20,13 @@ from dragoman.model.output.output import Loss, Readout
 from dragoman.model.output.softmax import SoftmaxOutput
 from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.weights import NOTE, fill, mean, read_tensors, weights, write_tensors
+from dragoman.model.weights import NOTE, average_weights, load_weights, read_tensors, weights, write_tensors
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.training import session
 from dragoman.training.objectives.objective import Objective, ObjectiveContext
 from dragoman.training.objectives.table import OBJECTIVES
-from dragoman.training.objectives.teacher_forcing import force
+from dragoman.training.objectives.teacher_forcing import force_targets
 from tests import toy
 
 OPTIONS: dict[str, Any] = {"model.output": "tree", "training.objective": "late", "training.save_every": 1}
@@ -62,7 +62,7 @@ class Late(Objective):
         self.register_buffer("steps", torch.tensor(0))
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
-        loss = force(model, batch).loss
+        loss = force_targets(model, batch).loss
         assert isinstance(model.output, Tree)
         return loss if self.steps < 2 else loss._replace(total=loss.total + model.output.late.square().sum())
 
@@ -138,7 +138,9 @@ def test_a_loaded_run_has_them_in_every_engine(train: Callable[..., RunFolder], 
     wanted = [translation.text for translation in dragoman.load(folder.path).translate(lines)]
     assert len(set(wanted)) > 1
     target = tmp_path / "mean.safetensors"
-    average.average(average.Options(folder.path, target, [folder.weights("model-best"), folder.weights("model")]))
+    average.average(
+        average.AverageOptions(folder.path, target, [folder.weights("model-best"), folder.weights("model")])
+    )
     leaves = [read_tensors(path)[0]["output.leaves"] for path in (target, folder.weights())]
     assert torch.equal(*leaves)
     assert [sentence.text for sentence in dragoman.load(folder.path, engine="int8").translate(lines)] == wanted
@@ -179,13 +181,13 @@ def test_the_mean_of_buffers(tmp_path: Path) -> None:
     same = {"tree": torch.tensor([2, 2**60 + 1]), "real": torch.tensor([True, False])}
     for number, path in enumerate(paths):
         write_tensors(path, {**same, "noise": torch.tensor([0.1, number])}, {})
-    averaged = mean(paths)
+    averaged = average_weights(paths)
     assert torch.equal(averaged["tree"], same["tree"])
     assert torch.equal(averaged["real"], same["real"])
     assert torch.equal(averaged["noise"], torch.tensor([0.1, 1.0]))
     write_tensors(paths[1], {**same, "tree": torch.tensor([2, 3]), "noise": torch.zeros(2)}, {})
     with pytest.raises(UserError, match=r"b: tree differs from that of .*a"):
-        mean(paths)
+        average_weights(paths)
 
 
 def test_a_buffer_that_two_parts_share_is_saved_once() -> None:
@@ -197,5 +199,5 @@ def test_a_buffer_that_two_parts_share_is_saved_once() -> None:
     tree = torch.arange(3)
     both = nn.ModuleList([Part(tree), Part(tree)])
     assert weights(both).keys() == {"0.tree"}
-    fill(both, {"0.tree": torch.tensor([2, 1, 0])}, Path("here"))
+    load_weights(both, {"0.tree": torch.tensor([2, 1, 0])}, Path("here"))
     assert tree.tolist() == [2, 1, 0]

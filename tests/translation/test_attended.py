@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import dragoman
-from dragoman.data.batch import Batch, pad
+from dragoman.data.batch import Batch, pad_tokens
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.protection import Protection
 from dragoman.training import session
@@ -119,7 +119,11 @@ def test_attention_by_symbols_is_that_of_the_model_and_its_rows_sum_to_1(subword
     source, target = toy.pairs(1, 3)[0]
     (scored,) = translator.score([source], [target])
     (searched,) = translator.translate([source])
-    batch = Batch((pad([translator.source.ids(source)]),), pad([translator.target.ids(target)]), np.zeros(1, np.int64))
+    batch = Batch(
+        (pad_tokens([translator.source.ids(source)]),),
+        pad_tokens([translator.target.ids(target)]),
+        np.zeros(1, np.int64),
+    )
     with torch.no_grad():
         _, _, (weights,), _ = translator.model.score(batch)
     assert scored.symbol_attention is not None

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dragoman
-from dragoman.data.recall import Recalled
+from dragoman.data.recall import FuzzyMatch
 from dragoman.errors import UserError
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.protection import Protection
@@ -109,7 +109,7 @@ def test_a_text_from_a_memory_is_pickled_with_its_match(tmp_path: Path) -> None:
     (recalled,) = (
         source_input
         for source_input in model.processor.reading.complete_inputs(source)
-        if isinstance(source_input, Recalled)
+        if isinstance(source_input, FuzzyMatch)
     )
     for back in (pickle.loads(pickle.dumps(recalled)), copy.deepcopy(recalled)):
         assert (str(back), back.match) == (str(recalled), recalled.match)

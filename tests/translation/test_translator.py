@@ -20,7 +20,7 @@ from dragoman import devices
 from dragoman.configuration import components, document, sections
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
-from dragoman.data.batch import Batch, pad
+from dragoman.data.batch import Batch, pad_tokens
 from dragoman.data.vocabulary import PAD, UNK
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import METRICS
@@ -386,7 +386,9 @@ def test_scores_are_the_models_log_probabilities_and_forced_attention(translator
     scored_pairs = translator.score([source for source, _ in pairs], [target for _, target in pairs])
     for (source, target), scored in zip(pairs, scored_pairs, strict=True):
         batch = Batch(
-            (pad([translator.source.ids(source)]),), pad([translator.target.ids(target)]), np.zeros(1, np.int64)
+            (pad_tokens([translator.source.ids(source)]),),
+            pad_tokens([translator.target.ids(target)]),
+            np.zeros(1, np.int64),
         )
         with torch.no_grad():
             scores, _, (weights,), _ = translator.model.score(batch)
@@ -586,7 +588,7 @@ def test_integers_are_refused_where_they_do_not_know_the_output(run: Path, tmp_p
     whole = Run.load(folder)
     config = sections.replaced(whole.config, ("model", "output"), Spec("pointer_generator"))
     (folder / "config.yaml").write_text(document.dump(config), encoding="utf-8")
-    write_tensors(folder / "model.safetensors", weights(build.build_for(config, whole.sources, whole.target)), {})
+    write_tensors(folder / "model.safetensors", weights(build.build_model(config, whole.sources, whole.target)), {})
     assert isinstance(dragoman.load(folder).model.output, PointerGenerator)
     for folders in (folder, [run, folder]):
         with pytest.raises(dragoman.UserError) as raised:

@@ -15,7 +15,7 @@ import dragoman
 from dragoman.cli.translate_options import dictionary_files
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
-from dragoman.corpus.dictionary import Dictionary, Entry
+from dragoman.corpus.dictionary import Dictionary, DictionaryEntry
 from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import UNK
 from dragoman.deployment import export
@@ -184,7 +184,9 @@ def test_the_word_of_highest_weight_is_copied(weights: list[float], place: int, 
 
 
 def test_a_dictionary_brings_no_spans_of_its_own(run: Path) -> None:
-    unknown = UnknownWords(dragoman.load(run).target, {"en": Dictionary([Entry("one", "1"), Entry("two", "deux")])})
+    unknown = UnknownWords(
+        dragoman.load(run).target, {"en": Dictionary([DictionaryEntry("one", "1"), DictionaryEntry("two", "deux")])}
+    )
     seen = source("en", "one two", [[0.9, 0.1], [0.1, 0.9]])
     for protection, first in ((Protection.named(["numbers"]), "one"), (None, "1")):
         replaced = unknown.replaced([0, 1], [seen], protection)
@@ -200,7 +202,9 @@ def test_marks_of_protected_spans_are_not_copied(run: Path) -> None:
 
 @pytest.mark.spec("D2")
 def test_a_word_is_copied_as_its_text_has_it_though_it_is_read_in_lower_case(run: Path) -> None:
-    unknown = UnknownWords(dragoman.load(run).target, {"en": Dictionary([Entry("dog", "chien"), Entry("us", "nous")])})
+    unknown = UnknownWords(
+        dragoman.load(run).target, {"en": Dictionary([DictionaryEntry("dog", "chien"), DictionaryEntry("us", "nous")])}
+    )
     seen = source("en", "the dog of mr o'hara , us", np.eye(7)[[1, 4, 6]].tolist())
     for text, words in {
         "The Dog  of\tMr O'Hara, us": ["Chien", "O'Hara", "nous"],
@@ -229,7 +233,7 @@ def test_a_run_that_reads_lower_case_copies_words_in_their_own(folder: Path) -> 
 @pytest.mark.spec("D2")
 def test_of_several_sources_it_is_the_word_of_highest_weight_in_any_text(run: Path) -> None:
     """Weights have their source's share in them; regions of a picture, a sentinel and end symbols are no words."""
-    unknown = UnknownWords(dragoman.load(run).target, {"en": Dictionary([Entry("b", "z")])})
+    unknown = UnknownWords(dragoman.load(run).target, {"en": Dictionary([DictionaryEntry("b", "z")])})
     picture = source("image", "1 2", [[0.9, 0.0], [0.9, 0.0], [0.0, 0.0]], regions=True)
     en = source("en", "a b", [[0.01, 0.02], [0.03, 0.02], [0.2, 0.3]])
     cs = source("cs", "b", [[0.01], [0.04], [0.3]])

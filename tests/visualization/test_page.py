@@ -10,14 +10,14 @@ import pytest
 
 from dragoman import inspection, reporting
 from dragoman.configuration.components import Spec
-from dragoman.reporting import Translated
+from dragoman.reporting import TranslatedRun
 from dragoman.run.run import Run
 from dragoman.translation import loading
 from dragoman.visualization.explained import BeamNode
 from dragoman.visualization.report import Report, RunView, page
 from dragoman.visualization.scale import scale_top
-from dragoman.visualization.sentences import Example, Measure
-from dragoman.visualization.tables import Cell, Group, Groups, Scores
+from dragoman.visualization.sentences import ReportSentence, SentenceMetric
+from dragoman.visualization.tables import GroupRow, Groups, ScoreCell, Scores
 from tests import toy
 from tests.browser import Browser
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 NASTY = "</script><b>bold</b> & <img src=x>"
 METRICS = [{"step": step, "epoch": 1, "valid/bleu": step / 10, "train/loss": 9 - step / 100} for step in (100, 200)]
-MEASURES = [Measure("BLEU", True), Measure("TER", False)]
+MEASURES = [SentenceMetric("BLEU", True), SentenceMetric("TER", False)]
 TEXTS = [  # source, reference, translations and their values by the two systems
     ("The cat sleeps", "Le chat dort", ("Le chat dort", 90, 10), ("Un chat dort", 60, 40)),
     ("A dog", "Un chien", ("Un chien", 80, 20), ("Un chat", 5, 95)),
@@ -43,14 +43,14 @@ BEAM = [  # Le chat ✔, Le chien …, Un ✗
 ]
 
 
-def example(text: tuple[Any, ...], system: int, number: int) -> Example:
+def example(text: tuple[Any, ...], system: int, number: int) -> ReportSentence:
     source, reference, (output, bleu, ter) = text[0], text[1], text[2 + system]
     words, target = source.split(), output.split()
     weights = np.full((len(target), len(words)), 0.1)
     for t in range(len(target)):
         weights[t, min(t, len(words) - 1)] = 0.7 - 0.2 * system
     first = system == number == 0
-    return Example(
+    return ReportSentence(
         words,
         target,
         reference,
@@ -75,12 +75,12 @@ def view(name: str, system: int) -> RunView:
     return RunView(name, f"seed: {system}\n", [("languages", "en to fr")], METRICS, examples)
 
 
-CELLS = [(0, Cell(31.2, 30.0, 32.0)), (1, Cell(29.0, 28.0, 30.0, 0.004, "**", -2.2))]
+CELLS = [(0, ScoreCell(31.2, 30.0, 32.0)), (1, ScoreCell(29.0, 28.0, 30.0, 0.004, "**", -2.2))]
 REPORT = Report(
     [view("runs/one", 0), view("runs/other", 1)],
     [Scores("BLEU", CELLS, [("copying en", 3.0)], ["nrefs:1"], True)],
     [Scores("Perplexity", CELLS[:1], (), ["unit:word"], False)],
-    [Groups("BLEU by length of the source", "Words", "Sentences", [Group("1-2", 4, CELLS)])],
+    [Groups("BLEU by length of the source", "Words", "Sentences", [GroupRow("1-2", 4, CELLS)])],
     MEASURES,
 )
 
@@ -146,7 +146,7 @@ def test_another_system_and_another_map_are_chosen(browser: Browser, whole: str)
 
 @pytest.mark.parametrize("largest", [0.0, 0.003, 0.034, 0.31, 1.0, 1.7, 12.34])
 def test_the_scale_ends_where_that_of_a_picture_does(browser: Browser, largest: float) -> None:
-    seen = Example(["a", "b"], ["c"], None, [[-1e-9, largest]], -1.0, texts=[("en", "a b")], target_text="c")
+    seen = ReportSentence(["a", "b"], ["c"], None, [[-1e-9, largest]], -1.0, texts=[("en", "a b")], target_text="c")
     browser.open(page(Report([RunView("a", examples=[seen])])))
     top = scale_top(np.array(seen.attention))
     assert browser.find(".scale").text.split()[-1].startswith(f"{top:.{2 if top < 0.1 else 1}f}")
@@ -159,7 +159,7 @@ def test_the_alignment_has_the_numbers_of_words(browser: Browser, shares: tuple[
     columns = ["[en]", *words, "[sentinel]"] if shares else words
     attention = np.eye(2, len(columns), first)
     linked = [(first, 0), (first + 1, 1)]
-    seen = Example(
+    seen = ReportSentence(
         *(columns, ["un", "chien"], None, attention, -1.0, None, (), shares),
         texts=[("en", "a dog")],
         target_text="un chien",
@@ -375,7 +375,7 @@ def test_the_matrix_of_a_long_sentence_is_drawn_when_it_is_asked_for(browser: Br
     """Of more weights than a call can have arguments."""
     words, attention = ["a"] * 400, np.full((350, 400), 0.002)
     attention[349, 399] = 0.35
-    long = Example(words, words[:350], None, attention, -1.0, texts=[("en", "a")], target_text="a")
+    long = ReportSentence(words, words[:350], None, attention, -1.0, texts=[("en", "a")], target_text="a")
     browser.open(page(Report([RunView("a", examples=[long])])))
     assert browser.driver.find_elements("css selector", ".heat") == []
     assert browser.texts("#weights summary")[0] == "Matrix of 350 by 400 words"
@@ -392,7 +392,7 @@ def test_runs_of_a_model_are_a_page_without_requests(
     sentences, _ = inspection.translated(model, pairs)
     model.search = Spec("sample", {"temperature": 3.0})
     other_sentences, _ = inspection.translated(model, pairs)
-    reporting.write_page(tmp_path / "page.html", [Translated(run, sentences), Translated(run, other_sentences)])
+    reporting.write_page(tmp_path / "page.html", [TranslatedRun(run, sentences), TranslatedRun(run, other_sentences)])
     text = (tmp_path / "page.html").read_text("utf-8")
     for width in (360, 1400):
         browser.open(text, width)
@@ -418,12 +418,12 @@ def test_a_thousand_sentences_of_two_systems_are_a_page_to_work_with(browser: Br
     """Of 25 words each, with four translations: less than 8 MB, and a list to work with within a second."""
     drawn = np.random.default_rng(1)
 
-    def sentence(number: int) -> Example:
+    def sentence(number: int) -> ReportSentence:
         words = [f"word{number % 97}of{place}" for place in range(25)]
         weights, text = drawn.dirichlet(np.full(25, 0.1), 25), " ".join(words)
         best = [(f"{text} {rank}", -float(rank)) for rank in range(4)]
         values = [float(number % 100)] * 2
-        return Example(
+        return ReportSentence(
             words, words, text, weights, -9.0, None, best, texts=[("en", text)], target_text=text, values=values
         )
 

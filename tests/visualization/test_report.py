@@ -17,15 +17,15 @@ import dragoman
 from dragoman import inspection
 from dragoman.translation.result import Result
 from dragoman.visualization.report import Report, RunView, page
-from dragoman.visualization.sentences import DIGITS, LEVELS, Example, Measure
-from dragoman.visualization.tables import Cell, Group, Groups, Scores, facts, groups, legend, scores
+from dragoman.visualization.sentences import DIGITS, LEVELS, ReportSentence, SentenceMetric
+from dragoman.visualization.tables import GroupRow, Groups, ScoreCell, Scores, facts, groups, legend, scores
 from tests import toy
 
 
-def example(source: list[str], target: list[str], *more: Any, **options: Any) -> Example:
+def example(source: list[str], target: list[str], *more: Any, **options: Any) -> ReportSentence:
     """Words that stand between spaces, if no texts are given."""
     fields: dict[str, Any] = {"texts": [("en", " ".join(source))], "target_text": " ".join(target), **options}
-    return Example(source, target, *more, **fields)
+    return ReportSentence(source, target, *more, **fields)
 
 
 NASTY = "</script><b>bold</b> & {{data}} \u2028 <!-- \x00"
@@ -56,14 +56,14 @@ DEMO = RunView(
 )
 FULL = Report(
     [DEMO],
-    [Scores("BLEU", [(0, Cell(31.254, 30.0, 33.0))], [("copying en", 1.5)], ["nrefs:1|case:mixed|tok:13a"])],
-    [Scores("Perplexity", [(0, Cell(12.5))], (), ["unit:word"], False)],
+    [Scores("BLEU", [(0, ScoreCell(31.254, 30.0, 33.0))], [("copying en", 1.5)], ["nrefs:1|case:mixed|tok:13a"])],
+    [Scores("Perplexity", [(0, ScoreCell(12.5))], (), ["unit:word"], False)],
     [
         Groups(
             "BLEU by length",
             "Words",
             "Sentences",
-            [Group("1-10", 1200, [(0, Cell(33.3))]), Group("over 10", 7, [(0, Cell(math.nan))])],
+            [GroupRow("1-10", 1200, [(0, ScoreCell(33.3))]), GroupRow("over 10", 7, [(0, ScoreCell(math.nan))])],
         )
     ],
 )
@@ -113,7 +113,7 @@ def data(report: Report) -> Any:
     return json.loads(Page(page(report)).scripts[0])
 
 
-def report(*runs: RunView, measures: Sequence[Measure] = ()) -> Report:
+def report(*runs: RunView, measures: Sequence[SentenceMetric] = ()) -> Report:
     return Report(runs, measures=measures)
 
 
@@ -148,8 +148,8 @@ def test_a_page_without_anything_to_show(runs: list[RunView]) -> None:
     [
         (report(RunView("a", examples=EXAMPLES)), ["sentences"]),
         (report(RunView("a", metrics=METRICS[:1])), ["curves"]),
-        (Report([RunView("a")], scores=[Scores("BLEU", [(0, Cell(1.0))])]), ["scores"]),
-        (Report([RunView("a")], further=[Scores("AER", [(0, Cell(1.0))])]), ["scores"]),
+        (Report([RunView("a")], scores=[Scores("BLEU", [(0, ScoreCell(1.0))])]), ["scores"]),
+        (Report([RunView("a")], further=[Scores("AER", [(0, ScoreCell(1.0))])]), ["scores"]),
         (report(RunView("a", metrics=[{"step": 1}], config_yaml="a: 1")), ["configuration"]),
         (Report([RunView("a")], groups=[Groups("BLEU", "Words", "Sentences", [])]), ["groups"]),
     ],
@@ -160,9 +160,9 @@ def test_missing_parts_are_left_out(full_report: Report, sections: list[str]) ->
 
 def test_texts_are_never_taken_for_markup() -> None:
     run = RunView(NASTY, NASTY, [(NASTY, NASTY)], METRICS, EXAMPLES)
-    tables = [Scores(NASTY, [(0, Cell(1.0))], [(NASTY, 1.0)], [NASTY])]
-    grouped = [Groups(NASTY, NASTY, NASTY, [Group(NASTY, 1, [(0, Cell(1.0))])])]
-    text = page(Report([run], tables, tables, grouped, [Measure(NASTY, True)]))
+    tables = [Scores(NASTY, [(0, ScoreCell(1.0))], [(NASTY, 1.0)], [NASTY])]
+    grouped = [Groups(NASTY, NASTY, NASTY, [GroupRow(NASTY, 1, [(0, ScoreCell(1.0))])])]
+    text = page(Report([run], tables, tables, grouped, [SentenceMetric(NASTY, True)]))
     seen = Page(text)
     assert len(seen.scripts) == 2
     assert "<b>bold" not in text
@@ -255,7 +255,7 @@ def test_sentences_read_as_they_were_written_and_have_words_for_the_matrix() -> 
 def test_what_several_runs_made_of_a_sentence_stands_together() -> None:
     """By number where the references are the same ones, and else by source, each as often as it occurs."""
 
-    def example_of(source: str, target: str, reference: str) -> Example:
+    def example_of(source: str, target: str, reference: str) -> ReportSentence:
         return example(source.split(), [target], reference, np.ones((1, len(source.split()))), 0.0)
 
     one = RunView("one", examples=[example_of("a b", "x", "X"), example_of("c", "y", "Y"), example_of("c", "z", "Z")])
@@ -309,7 +309,7 @@ def test_long_paths_can_go_on_in_the_next_line() -> None:
     text = page(
         Report(
             [RunView("runs/a", "a: 1", [("data", "corpora/en")], METRICS)],
-            [Scores("BLEU", [(0, Cell(1.0))], (), ["a|b"])],
+            [Scores("BLEU", [(0, ScoreCell(1.0))], (), ["a|b"])],
         )
     )
     assert "<title>runs/a " in text
@@ -319,7 +319,7 @@ def test_long_paths_can_go_on_in_the_next_line() -> None:
 
 
 def test_several_runs_stand_side_by_side() -> None:
-    judged = [(0, Cell(31.2, 30.0, 32.0)), (1, Cell(29.0, 28.0, 30.0, 0.004, "**", -2.2))]
+    judged = [(0, ScoreCell(31.2, 30.0, 32.0)), (1, ScoreCell(29.0, 28.0, 30.0, 0.004, "**", -2.2))]
     text = page(Report([DEMO, OTHER], [Scores("BLEU", judged)]))
     seen = Page(text)
     assert "Loss, validation" in seen.text
@@ -332,31 +332,33 @@ def test_several_runs_stand_side_by_side() -> None:
 
 
 def test_runs_without_intervals_have_neither_plots_nor_marks() -> None:
-    card = scores(["a", "b"], Scores("BLEU", [(0, Cell(31.2)), (1, Cell(29.0, difference=-2.2))]))
+    card = scores(["a", "b"], Scores("BLEU", [(0, ScoreCell(31.2)), (1, ScoreCell(29.0, difference=-2.2))]))
     assert "−2.20" in card
     assert not re.search(r"svg|±|plot", card)
 
 
 def test_the_legend_says_what_there_is_to_say() -> None:
-    alone, first, other = Cell(1.0), Cell(1.0, 0.5, 1.5), Cell(2.0, 1.5, 2.5, 0.2, "", 1.0)
+    alone, first, other = ScoreCell(1.0), ScoreCell(1.0, 0.5, 1.5), ScoreCell(2.0, 1.5, 2.5, 0.2, "", 1.0)
     names = ["a", "b", "c"]
     assert legend(names, [(0, alone)]) == ""
     assert "interval" in legend(names, [(0, first)])
     assert "ifference" not in legend(names, [(0, first)])
-    assert "from a." in legend(names, [(0, alone), (1, Cell(2.0, difference=1.0))])
+    assert "from a." in legend(names, [(0, alone), (1, ScoreCell(2.0, difference=1.0))])
     assert "from a: * for p" in legend(names, [(0, first), (1, other)])
     assert "from the first run with the same references" in legend(names, [(0, first), (1, first), (2, other)])
 
 
 def test_intervals_are_drawn_on_one_scale() -> None:
-    card = scores(["a", "b"], Scores("BLEU", [(0, Cell(30.0, 25.0, 35.0)), (1, Cell(40.0, 30.0, 45.0, 0.5, "", 10.0))]))
+    card = scores(
+        ["a", "b"], Scores("BLEU", [(0, ScoreCell(30.0, 25.0, 35.0)), (1, ScoreCell(40.0, 30.0, 45.0, 0.5, "", 10.0))])
+    )
     assert re.findall(r'class="range" d="M(.*?) 6H(.*?)"', card) == [("2", "50"), ("26", "98")]
     assert re.findall(r'class="at" d="M(.*?) 1V11"', card) == ["26", "74"]
 
 
 def test_bars_of_a_group_tell_whose_they_are() -> None:
-    cells = [(0, Cell(50.0, 40.0, 60.0)), (1, Cell(25.0, 20.0, 100.0, 0.03, "*", -25.0))]
-    card = groups(["a", "b"], Groups("BLEU", "Words", "Sentences", [Group("1-5", 8, cells)]))
+    cells = [(0, ScoreCell(50.0, 40.0, 60.0)), (1, ScoreCell(25.0, 20.0, 100.0, 0.03, "*", -25.0))]
+    card = groups(["a", "b"], Groups("BLEU", "Words", "Sentences", [GroupRow("1-5", 8, cells)]))
     assert re.findall(r'rect class="part" width="(.*?)"', card) == ["50", "25"]
     assert re.findall(r'class="range" d="M(.*?) 6H(.*?)"', card) == [("40", "60"), ("20", "100")]
     seen = Page(card).text

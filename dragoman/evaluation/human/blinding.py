@@ -7,7 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dragoman.errors import UserError
-from dragoman.evaluation.human.forms import ERRORS, QUESTIONS, RANK, SEVERITIES, VERSION, Item, Key, Output
+from dragoman.evaluation.human.forms import (
+    ERRORS,
+    QUESTIONS,
+    RANK,
+    SEVERITIES,
+    VERSION,
+    JudgedOutput,
+    JudgedSentence,
+    Key,
+)
 from dragoman.text.pretokenizer import punctuation
 
 # Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese. Each letter can be marked.
@@ -36,14 +45,14 @@ def blind(
     page = _id(generator)
     lines = [number for number, source in enumerate(sources) if source.strip()]
     generator.shuffle(lines)
-    items: list[Item] = []
+    items: list[JudgedSentence] = []
     for number in lines[:sentences]:
         systems_of: dict[str, list[str]] = {}
         for name, translations in systems.items():
             systems_of.setdefault(translations[number], []).append(name)
-        outputs = [Output(id=_id(generator), text=text, systems=names) for text, names in systems_of.items()]
+        outputs = [JudgedOutput(id=_id(generator), text=text, systems=names) for text, names in systems_of.items()]
         generator.shuffle(outputs)
-        items.append(Item(id=_id(generator), line=number + 1, source=sources[number], outputs=outputs))
+        items.append(JudgedSentence(id=_id(generator), line=number + 1, source=sources[number], outputs=outputs))
     if not items:
         raise UserError("all sources are blank, and there is nothing to judge")
     return Key(

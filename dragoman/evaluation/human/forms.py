@@ -51,7 +51,7 @@ class _Form(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
 
-class Output(_Form):
+class JudgedOutput(_Form):
     """A translation of a sentence, and all systems that it is from."""
 
     id: str
@@ -59,13 +59,13 @@ class Output(_Form):
     systems: list[str] = Field(min_length=1)
 
 
-class Item(_Form):
+class JudgedSentence(_Form):
     """A sentence (its line, from 1) with its different translations, in the order of the page."""
 
     id: str
     line: int = Field(ge=1)
     source: str
-    outputs: list[Output] = Field(min_length=1)
+    outputs: list[JudgedOutput] = Field(min_length=1)
 
 
 class Key(_Form):
@@ -77,7 +77,7 @@ class Key(_Form):
     systems: list[str] = Field(min_length=1)
     questions: list[str] = Field(min_length=1)
     categories: list[str]
-    items: list[Item] = Field(min_length=1)
+    items: list[JudgedSentence] = Field(min_length=1)
 
 
 class MarkedError(_Form):
@@ -104,7 +104,7 @@ class Answers(_Form):
         return rating
 
 
-class Saved(_Form):
+class SavedAnswers(_Form):
     """What an annotator saved: his answers by the ids of sentences and translations."""
 
     version: int
@@ -113,7 +113,7 @@ class Saved(_Form):
     judgments: dict[str, dict[str, Answers]]
 
 
-Form = TypeVar("Form", Key, Saved)
+Form = TypeVar("Form", Key, SavedAnswers)
 
 
 def read(path: Path, form: type[Form], what: str) -> Form:

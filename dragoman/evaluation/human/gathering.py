@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dragoman.errors import UserError
 from dragoman.evaluation.human.blinding import pieces
-from dragoman.evaluation.human.forms import ERRORS, RANK, Answers, Item, Key, Output, Saved, read
+from dragoman.evaluation.human.forms import ERRORS, RANK, Answers, JudgedOutput, JudgedSentence, Key, SavedAnswers, read
 from dragoman.files.reading import shown
 
 
@@ -14,11 +14,11 @@ class Judgment(NamedTuple):
     """What an annotator said about all translations of a sentence, by the names of the systems."""
 
     annotator: str
-    item: Item
+    item: JudgedSentence
     answers: Mapping[str, Answers]
 
 
-class Unfinished(NamedTuple):
+class UnfinishedPage(NamedTuple):
     """Sentences that an annotator has not, or not fully, judged."""
 
     path: Path
@@ -33,12 +33,12 @@ class Unfinished(NamedTuple):
         )
 
 
-class Gathered(NamedTuple):
+class Judgements(NamedTuple):
     """All judgments of a page."""
 
     annotators: dict[str, int]  # with how many sentences each has judged
     judgments: list[Judgment]
-    unfinished: list[Unfinished]
+    unfinished: list[UnfinishedPage]
 
     @property
     def sentences(self) -> int:
@@ -46,14 +46,14 @@ class Gathered(NamedTuple):
         return len({judgment.item.id for judgment in self.judgments})
 
 
-def gather(key: Key, name: str, paths: Iterable[Path]) -> Gathered:
+def gather(key: Key, name: str, paths: Iterable[Path]) -> Judgements:
     """Read what annotators saved; the file `name` has the key. Raises UserError if a file is damaged or about another
     page, if two are by one annotator, or if no sentence has been judged.
     """
     files: dict[str, Path] = {}
-    gathered = Gathered({}, [], [])
+    gathered = Judgements({}, [], [])
     for path in paths:
-        saved = read(path, Saved, "judgments that a page of dragoman saved")
+        saved = read(path, SavedAnswers, "judgments that a page of dragoman saved")
         if saved.page != key.page:
             raise UserError(f"{shown(path)}: judges another page than that of {name}")
         annotator = " ".join(saved.annotator.split())
@@ -68,13 +68,13 @@ def gather(key: Key, name: str, paths: Iterable[Path]) -> Gathered:
         gathered.judgments.extend(done)
         if len(done) < len(key.items):
             left = {item.line for item in key.items} - {judgment.item.line for judgment in done}
-            gathered.unfinished.append(Unfinished(path, list(left), len(key.items)))
+            gathered.unfinished.append(UnfinishedPage(path, list(left), len(key.items)))
     if not gathered.judgments:
         raise UserError(f"{', '.join(map(shown, files.values()))}: no sentence is fully judged")
     return gathered
 
 
-def _check(key: Key, saved: Saved, path: Path) -> None:
+def _check(key: Key, saved: SavedAnswers, path: Path) -> None:
     """Raises UserError if answers are about what the key does not have."""
     items = {item.id: {output.id: output for output in item.outputs} for item in key.items}
     for item, by_output in saved.judgments.items():
@@ -89,7 +89,7 @@ def _check(key: Key, saved: Saved, path: Path) -> None:
             _check_errors(key, items[item][output], answers, f"{where}.{output}.errors")
 
 
-def _check_errors(key: Key, output: Output, answers: Answers, where: str) -> None:
+def _check_errors(key: Key, output: JudgedOutput, answers: Answers, where: str) -> None:
     words = len(pieces(output.text)) // 2
     for number, error in enumerate(answers.errors):
         if error.category not in key.categories:
@@ -100,7 +100,7 @@ def _check_errors(key: Key, output: Output, answers: Answers, where: str) -> Non
             raise UserError(f"{where}.{number}: no words {error.words[0]} to {error.words[1]}, there are {words}")
 
 
-def _judgment(annotator: str, item: Item, saved: Saved) -> Judgment:
+def _judgment(annotator: str, item: JudgedSentence, saved: SavedAnswers) -> Judgment:
     answers = saved.judgments.get(item.id, {})
     seen = (output for output in item.outputs if output.id in answers)
     return Judgment(annotator, item, {name: answers[output.id] for output in seen for name in output.systems})

@@ -9,13 +9,13 @@ import numpy as np
 from jaxtyping import Float
 
 from dragoman.evaluation.human.blinding import pieces
-from dragoman.evaluation.human.forms import ERRORS, QUESTIONS, RANK, SEVERITIES, Answers, Key, Level, Output
+from dragoman.evaluation.human.forms import ERRORS, QUESTIONS, RANK, SEVERITIES, Answers, JudgedOutput, Key, Level
 from dragoman.evaluation.human.gathering import Judgment
 from dragoman.evaluation.metrics.metric import Score
-from dragoman.evaluation.significance import Compared, Counts, judged, sign_test
+from dragoman.evaluation.significance import ComparedScore, Counts, compare_or_score, sign_test
 
 
-class Mean(NamedTuple):
+class MeanAnswer(NamedTuple):
     """The mean of a number for each judgment, times `factor`."""
 
     name: str
@@ -31,7 +31,7 @@ class Mean(NamedTuple):
         return f"judgments:{references}|annotators:{self.annotators}"
 
 
-class Pair(NamedTuple):
+class SystemPair(NamedTuple):
     """In how many sentences the first of two systems is better, equal or worse, by most annotators' ranks; and p of the
     sign test.
     """
@@ -46,7 +46,7 @@ class Pair(NamedTuple):
         return sign_test(self.better, self.worse)
 
 
-Cell: TypeAlias = Compared | Score
+Cell: TypeAlias = ComparedScore | Score
 Errors: TypeAlias = Counter[tuple[str, str, str]]  # by category, severity and system
 Matrix: TypeAlias = Float[np.ndarray, "V V"]  # a row and a column for each value
 
@@ -59,12 +59,12 @@ def means(key: Key, judgments: Sequence[Judgment], baseline: str) -> dict[str, l
     cells: dict[str, list[Cell]] = {name: [] for name in systems}
     for measure in _measures(key, len({judgment.annotator for judgment in judgments})):
         counts = [_counts(measure, name, judgments) for name in systems]
-        for name, cell in zip(systems, judged(measure, counts, len(judgments)), strict=True):
+        for name, cell in zip(systems, compare_or_score(measure, counts, len(judgments)), strict=True):
             cells[name].append(cell)
     return cells
 
 
-def _measures(key: Key, annotators: int) -> Iterator[Mean]:
+def _measures(key: Key, annotators: int) -> Iterator[MeanAnswer]:
     for name in key.questions:
         if name in QUESTIONS:
             factor = 100 if QUESTIONS[name].is_share else 1
@@ -72,16 +72,16 @@ def _measures(key: Key, annotators: int) -> Iterator[Mean]:
             def number(answers: Answers, name: str = name) -> int:
                 return answers.answer(name) or 0
 
-            yield Mean(f"{name} %" if factor > 1 else name, number, factor, annotators)
+            yield MeanAnswer(f"{name} %" if factor > 1 else name, number, factor, annotators)
         elif name == ERRORS:
-            yield Mean("penalty", _penalty, 1, annotators)
+            yield MeanAnswer("penalty", _penalty, 1, annotators)
 
 
 def _penalty(answers: Answers) -> int:
     return sum(SEVERITIES[error.severity] for error in answers.errors)
 
 
-def _counts(measure: Mean, system: str, judgments: Iterable[Judgment]) -> Counts:
+def _counts(measure: MeanAnswer, system: str, judgments: Iterable[Judgment]) -> Counts:
     """A row for each sentence: the sum of its numbers, and how many they are."""
     rows: dict[str, list[int]] = {}
     for judgment in judgments:
@@ -91,17 +91,17 @@ def _counts(measure: Mean, system: str, judgments: Iterable[Judgment]) -> Counts
     return np.array(list(rows.values()), dtype=np.float64)
 
 
-def pairs(key: Key, judgments: Sequence[Judgment]) -> list[Pair]:
+def pairs(key: Key, judgments: Sequence[Judgment]) -> list[SystemPair]:
     """Return every pair of systems if ranks were asked for."""
     if RANK not in key.questions:
         return []
-    comparisons: list[Pair] = []
+    comparisons: list[SystemPair] = []
     for one, other in combinations(key.systems, 2):
         balance: dict[str, int] = {}
         for _, item, answers in judgments:
             balance[item.id] = balance.get(item.id, 0) + _preference(answers[one], answers[other])
         signs = Counter(np.sign(list(balance.values())).tolist())
-        comparisons.append(Pair((one, other), signs[1], signs[0], signs[-1]))
+        comparisons.append(SystemPair((one, other), signs[1], signs[0], signs[-1]))
     return comparisons
 
 
@@ -160,7 +160,7 @@ def _words(several: Iterable[Sequence[Judgment]]) -> Iterator[list[int]]:
         yield from ([int(word in words) for words in marked] for word in range(len(pieces(output.text)) // 2))
 
 
-def _of_outputs(several: Iterable[Sequence[Judgment]]) -> Iterator[tuple[Output, list[Answers]]]:
+def _of_outputs(several: Iterable[Sequence[Judgment]]) -> Iterator[tuple[JudgedOutput, list[Answers]]]:
     """Yield each translation with what every annotator said about it."""
     for judgments in several:
         for output in judgments[0].item.outputs:

@@ -12,7 +12,7 @@ from dragoman.evaluation.metrics.metric import Counts, LineMetric
 LONGEST = 100  # words of a repeated phrase; without a limit, very long lines would take very long
 
 
-class ExactMatch(LineMetric):
+class ExactMatchRate(LineMetric):
     """The percentage of lines that equal one of their references: the accuracy in tasks of single words.
 
     100 minus this score is called word error rate in SIGMORPHON's tasks and elsewhere; that is not the word error rate
@@ -111,7 +111,7 @@ class PositionIndependentErrorRate(ErrorRate):
         return max(len(hypothesis), len(reference)) - common
 
 
-class Fault(Rate):
+class WordFaultRate(Rate):
     """A share of words, in percent: lower is better. Words are runs of letters and digits. Of several references, the
     one with the fewest faults counts (and the longest of these).
     """
@@ -126,7 +126,7 @@ class Fault(Rate):
         """The number of faults, and the number of words that they are a share of."""
 
 
-class RepeatedWords(Fault):
+class RepeatedWords(WordFaultRate):
     """Words that say again what was just said, as in "I am am am", in percent of the translation's words:
     `100 sum max(0, repeated(h) - repeated(r)) / sum |h|`, summed over the corpus. A word is repeated where it and the
     words around it copy the words right before them (see `repeated`); what a reference repeats ("very, very good") is
@@ -139,7 +139,7 @@ class RepeatedWords(Fault):
         return max(0, repeated(hypothesis) - repeated(reference)), len(hypothesis)
 
 
-class DroppedWords(Fault):
+class DroppedWords(WordFaultRate):
     """Words of the reference that the translation lacks, in percent of the reference's words:
     `100 sum_w max(0, r(w) - h(w)) / sum |r|` with w r(w) times in the reference and h(w) times in the translation,
     summed over the corpus.

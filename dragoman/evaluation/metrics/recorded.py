@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from dragoman.corpus.pharaoh import read_pharaoh
 from dragoman.errors import UserError
-from dragoman.evaluation.alignment import AlignmentScore, agreement
+from dragoman.evaluation.alignment import AlignmentQuality, agreement
 from dragoman.evaluation.metrics.metric import Counts, Metric
 
 
-class Recorded(Metric):
+class StructuredLineMetric(Metric):
     """A metric of lines that have a form, which `check` and `check_references` look at."""
 
     higher_is_better = False
@@ -26,7 +26,7 @@ class Recorded(Metric):
         """Raises UserError if the lines of these files, each with its name, cannot be compared with each other."""
 
 
-class AlignmentErrorRate(Recorded):
+class AlignmentErrorRate(StructuredLineMetric):
     """Alignment error rate, AER (Och and Ney 2003), in percent: links, as Pharaoh lines, against gold links. Lower is
     better. With `one_based`, the gold links count words from 1.
     """
@@ -51,10 +51,10 @@ class AlignmentErrorRate(Recorded):
         return agreement(read_pharaoh(hypothesis).possible, read_pharaoh(gold, one_based=self.one_based))
 
     def value(self, sums: Counts) -> float:
-        return 100.0 * AlignmentScore.of(sums).error_rate
+        return 100.0 * AlignmentQuality.of(sums).error_rate
 
 
-class Perplexity(Recorded):
+class Perplexity(StructuredLineMetric):
     """Perplexity of references, `exp(-sum log P / symbols)`, from the lines that `score` writes for them: log P in nats
     and the number of symbols, with a tab between them. Lower is better. It is comparable between models that have the
     same symbols.
@@ -95,4 +95,4 @@ def _scored(line: str) -> tuple[float, int] | None:
     return (loss, int(symbols)) if 0 <= loss < math.inf and symbols.isdecimal() and int(symbols) else None
 
 
-RECORDED: Mapping[str, type[Recorded]] = {"aer": AlignmentErrorRate, "perplexity": Perplexity}
+RECORDED: Mapping[str, type[StructuredLineMetric]] = {"aer": AlignmentErrorRate, "perplexity": Perplexity}

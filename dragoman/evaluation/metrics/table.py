@@ -6,7 +6,7 @@ from dragoman.configuration.config import UNTRANSLATED
 from dragoman.evaluation.metrics.errors import (
     CharacterErrorRate,
     DroppedWords,
-    ExactMatch,
+    ExactMatchRate,
     PositionIndependentErrorRate,
     RepeatedWords,
     TokenErrorRate,
@@ -27,7 +27,7 @@ METRICS: Mapping[str, type[Metric]] = {
     "rouge1": Rouge1,
     "rouge2": Rouge2,
     "rougeL": RougeL,
-    "exact_match": ExactMatch,
+    "exact_match": ExactMatchRate,
     "wer": WordErrorRate,
     "cer": CharacterErrorRate,
     "per": PositionIndependentErrorRate,

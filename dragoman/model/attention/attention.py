@@ -13,7 +13,7 @@ from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermOu
 from dragoman.model.linear import matmul_dtype
 from dragoman.model.memory import Memory
 from dragoman.model.shapes import Bool, Float, Int
-from dragoman.model.state import Tree, each_tensor
+from dragoman.model.state import Tree, map_tensors
 
 
 class PreparedSource(NamedTuple):
@@ -114,9 +114,11 @@ class GlobalAttention(Attention):
         history: AttentionHistory,
     ) -> AttentionOutput:
         terms = self.term_outputs(query, embedded, attended, history)
-        weights, reading = self.attend(by_sentence(query, attended), attended, terms)
+        weights, reading = self.attend(group_by_sentence(query, attended), attended, terms)
         return AttentionOutput(
-            by_row(reading.context), AttentionHistory(by_row(weights), terms.carried), by_row(reading.drawn)
+            flatten_sentences(reading.context),
+            AttentionHistory(flatten_sentences(weights), terms.carried),
+            flatten_sentences(reading.drawn),
         )
 
     def term_outputs(
@@ -129,15 +131,15 @@ class GlobalAttention(Attention):
         """Return the combined output of all terms."""
         if not self.terms:
             return NO_TERMS
-        term_input = TermInput(*(by_sentence(tensor, attended) for tensor in (query, embedded, history.weights)))
+        term_input = TermInput(*(group_by_sentence(tensor, attended) for tensor in (query, embedded, history.weights)))
         outputs = [
-            term(term_input, prepared, by_sentence(carried, attended))
+            term(term_input, prepared, group_by_sentence(carried, attended))
             for term, prepared, carried in zip(self.terms, attended.terms, history.terms, strict=True)
         ]
         features = [output.features for output in outputs if output.features is not None]
         priors = [output.prior for output in outputs if output.prior is not None]
         return TermOutput(
-            tuple(by_row(output.carried) for output in outputs),
+            tuple(flatten_sentences(output.carried) for output in outputs),
             torch.cat(features, -1) if features else None,
             torch.stack(priors).sum(0) if priors else None,
         )
@@ -167,15 +169,15 @@ class GlobalAttention(Attention):
         return energies.masked_fill(~attended.mask.unsqueeze(1), float("-inf"))
 
 
-def by_sentence(rows: Tree, attended: PreparedSource) -> Tree:
+def group_by_sentence(rows: Tree, attended: PreparedSource) -> Tree:
     """Return (R, ...) as (B, T, ...), T rows per sentence; likewise all tensors of a tuple; None stays None."""
     sentences = attended.mask.size(0)
-    return each_tensor(lambda tensor: tensor.view(sentences, -1, *tensor.shape[1:]), rows)
+    return map_tensors(lambda tensor: tensor.view(sentences, -1, *tensor.shape[1:]), rows)
 
 
-def by_row(rows: Tree) -> Tree:
+def flatten_sentences(rows: Tree) -> Tree:
     """Return (B, T, ...) as (R, ...)."""
-    return each_tensor(lambda tensor: tensor.flatten(0, 1), rows)
+    return map_tensors(lambda tensor: tensor.flatten(0, 1), rows)
 
 
 @final

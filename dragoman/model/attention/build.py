@@ -5,7 +5,7 @@ from typing import Any
 from dragoman.configuration import components
 from dragoman.configuration.config import AttentionConfig, ModelConfig
 from dragoman.data.vocabulary import UNK
-from dragoman.model.assembly import Assemble, failing, require_causal
+from dragoman.model.assembly import Assemble, make_failing, require_causal
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
 from dragoman.model.attention.documents import HierarchicalAttention
 from dragoman.model.attention.normalizers import NORMALIZERS, Softmax
@@ -22,7 +22,7 @@ def build_attention(attention: AttentionConfig, sizes: TermSizes, mark: int | No
     path = "model", "attention"
     if not attention.attends:
         for name in attention.beside_score():
-            assemble((*path, name), failing("needs attention, and there is none (score: none)"), lambda: None)
+            assemble((*path, name), make_failing("needs attention, and there is none (score: none)"), lambda: None)
         return NoAttention()
     terms = _terms(attention, sizes, assemble)
     features = sum(term.features for term in terms)
@@ -38,10 +38,14 @@ def build_attention(attention: AttentionConfig, sizes: TermSizes, mark: int | No
     for number, term in enumerate(terms):
         require_causal((*path, "terms", number), hiding, term.reads_ahead or term.updates_unseen, "others", assemble)
     if sum(term.hides for term in terms) > 1:
-        assemble((*path, "terms"), failing("two of them hide source symbols, so that none may be left"), lambda: None)
+        assemble(
+            (*path, "terms"), make_failing("two of them hide source symbols, so that none may be left"), lambda: None
+        )
     is_hard = any(term.is_hard for term in terms)
     if attention.sentences is not None and sizes.symbols is None:
-        assemble((*path, "sentences"), failing("are of symbols, and regions (data.features) are none"), lambda: None)
+        assemble(
+            (*path, "sentences"), make_failing("are of symbols, and regions (data.features) are none"), lambda: None
+        )
     elif attention.sentences is not None:
         require_causal((*path, "sentences"), hiding, is_hard, "null", assemble)
         return assemble((*path, "sentences"), lambda: _hierarchical(attention, whole, sizes, mark), lambda: whole)
@@ -59,7 +63,7 @@ def _terms(attention: AttentionConfig, sizes: TermSizes, assemble: Assemble) -> 
     for number, spec in enumerate(attention.terms):
         if sizes.symbols is None and (TERMS[spec.kind].hides or TERMS[spec.kind].reads_symbols):
             problem = f"'{spec.kind}' is about symbols, and regions (data.features) are none"
-            assemble(("model", "attention", "terms", number), failing(problem), lambda: None)
+            assemble(("model", "attention", "terms", number), make_failing(problem), lambda: None)
         else:
             terms.append(components.build(TERMS, spec, sizes))
     return terms

@@ -11,8 +11,8 @@ from dragoman.model.attention.attention import (
     AttentionOutput,
     GlobalAttention,
     PreparedSource,
-    by_row,
-    by_sentence,
+    flatten_sentences,
+    group_by_sentence,
 )
 from dragoman.model.attention.normalizers import Softmax, softmax
 from dragoman.model.attention.scores import AlignmentScore
@@ -59,15 +59,17 @@ class HierarchicalAttention(Attention):
         history: AttentionHistory,
     ) -> AttentionOutput:
         terms = self.words.term_outputs(query, embedded, attended, history)
-        queries = by_sentence(query, attended)  # (B, T, Q)
+        queries = group_by_sentence(query, attended)  # (B, T, Q)
         there, words = self.within(queries, attended, terms)  # (B, T, N), (B, T, N, S)
         values = attended.values
         contexts = torch.bmm(words.flatten(1, 2).to(values.dtype), values).view(*there.shape, -1)  # (B, T, N, C)
-        keys = self.sentence_score.keys(by_row(contexts), by_row(there))
+        keys = self.sentence_score.keys(flatten_sentences(contexts), flatten_sentences(there))
         energies = self.sentence_score(query.unsqueeze(1), keys).squeeze(1)  # (R, N)
-        sentences = softmax(energies.masked_fill(~by_row(there), float("-inf"))).unsqueeze(1)
-        context = torch.bmm(sentences.to(values.dtype), by_row(contexts))
-        weights = (sentences.transpose(1, 2) * by_row(words)).sum(1)  # no matrix product, which autocast would round
+        sentences = softmax(energies.masked_fill(~flatten_sentences(there), float("-inf"))).unsqueeze(1)
+        context = torch.bmm(sentences.to(values.dtype), flatten_sentences(contexts))
+        weights = (sentences.transpose(1, 2) * flatten_sentences(words)).sum(
+            1
+        )  # no matrix product, which autocast would round
         return AttentionOutput(context.squeeze(1), AttentionHistory(weights, terms.carried))
 
     def within(

@@ -10,7 +10,7 @@ from dragoman.model.backward import WithinPass
 from dragoman.model.shapes import Float, Int
 
 
-class _Collecting(torch.autograd.Function):
+class _GradientCollector(torch.autograd.Function):
     """The identity on a source; its gradient is one tensor to which all windows add.
 
     Plain autograd allocates a tensor of the size of the source for each window.
@@ -32,8 +32,8 @@ class _Collecting(torch.autograd.Function):
         return collected + gradient
 
 
-class _Gathered(torch.autograd.Function):
-    """Rows of a source that has passed through `_Collecting`."""
+class _GatheredRows(torch.autograd.Function):
+    """Rows of a source that has passed through `_GradientCollector`."""
 
     @staticmethod
     def forward(ctx: Any, source: Tensor, rows: Tensor) -> Tensor:
@@ -55,15 +55,15 @@ def collecting(source: Float[Tensor, "B S X"]) -> Float[Tensor, "B S X"]:
     """Prepare a source for `gathered`."""
     if not (torch.is_grad_enabled() and source.requires_grad):
         return source
-    collecting: Tensor = _Collecting.apply(source)  # type: ignore[no-untyped-call]
+    collecting: Tensor = _GradientCollector.apply(source)  # type: ignore[no-untyped-call]
     return collecting
 
 
 def gathered(source: Float[Tensor, "B S X"], rows: Int[Tensor, "R W"]) -> Float[Tensor, "R W X"]:
     """Return rows of a source, numbered across all sentences."""
-    if source.grad_fn is None or source.grad_fn.name() != f"{_Collecting.__name__}Backward":
+    if source.grad_fn is None or source.grad_fn.name() != f"{_GradientCollector.__name__}Backward":
         return _rows(source, rows)
-    gathered: Tensor = _Gathered.apply(source, rows)  # type: ignore[no-untyped-call]
+    gathered: Tensor = _GatheredRows.apply(source, rows)  # type: ignore[no-untyped-call]
     return gathered
 
 

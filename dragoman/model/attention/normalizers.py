@@ -105,7 +105,7 @@ class Sparsemax(Sparse):
         super().__init__(2.0)
 
     def threshold(self, scaled: Float[Tensor, "B T S"]) -> Float[Tensor, "B T 1"]:
-        falling, count = _falling(scaled)
+        falling, count = _sort_descending(scaled)
         tau = (falling.cumsum(-1) - 1) / count  # for a support of the largest 1, 2, 3, ... energies
         support = (falling > tau).sum(-1, keepdim=True)
         return tau.gather(-1, support - 1)
@@ -125,7 +125,7 @@ class Entmax(Sparse):
     def threshold(self, scaled: Float[Tensor, "B T S"]) -> Float[Tensor, "B T 1"]:
         if self.alpha != 1.5:
             return self._approached(scaled)
-        falling, count = _falling(scaled)
+        falling, count = _sort_descending(scaled)
         mean = falling.cumsum(-1) / count
         variance = (falling**2).cumsum(-1) / count - mean**2
         tau = mean - (1 / count - variance).clamp(min=0).sqrt()
@@ -226,13 +226,13 @@ class LinearChain(AttentionNormalizer):
         return torch.stack(messages, -1)
 
 
-def _falling(scaled: Float[Tensor, "B T S"]) -> tuple[Float[Tensor, "B T S"], Float[Tensor, "S"]]:
+def _sort_descending(scaled: Float[Tensor, "B T S"]) -> tuple[Float[Tensor, "B T S"], Float[Tensor, "S"]]:
     """Return the energies in descending order, and their ranks from 1."""
     count = torch.arange(1, scaled.size(-1) + 1, dtype=scaled.dtype, device=scaled.device)
     return scaled.sort(-1, descending=True).values, count
 
 
-def competes(spec: Spec) -> bool:
+def weights_compete(spec: Spec) -> bool:
     """Return whether the weights of a step share a sum of 1, so that not every one of them could be 1."""
     return components.complete(NORMALIZERS, spec).options.get("divide") is not False
 

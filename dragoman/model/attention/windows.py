@@ -13,8 +13,8 @@ from dragoman.model.attention.attention import (
     AttentionOutput,
     GlobalAttention,
     PreparedSource,
-    by_row,
-    by_sentence,
+    flatten_sentences,
+    group_by_sentence,
 )
 from dragoman.model.attention.gathering import collecting, gathered
 from dragoman.model.attention.terms.term import TermOutput
@@ -122,8 +122,8 @@ class LocalAttention(Attention):
         history: AttentionHistory,
     ) -> AttentionOutput:
         terms = self.inner.term_outputs(query, embedded, attended, history)
-        queries = by_sentence(query, attended)  # (B, T, Q)
-        centre, carried = self.window(queries, attended.mask, by_sentence(history.window, attended))
+        queries = group_by_sentence(query, attended)  # (B, T, Q)
+        centre, carried = self.window(queries, attended.mask, group_by_sentence(history.window, attended))
         at, inside = self.positions(centre, attended.mask)
         first = torch.arange(at.size(0), device=at.device) * attended.mask.size(1)  # of each sentence, in a flat source
         rows = (at + first.view(-1, 1, 1)).flatten(0, 1)  # (B T, W)
@@ -135,11 +135,11 @@ class LocalAttention(Attention):
             index = at.view(*at.shape, *(1 for _ in values.shape[3:])).expand(*at.shape, *values.shape[3:])
             return values.gather(2, index).flatten(0, 1).unsqueeze(1)
 
-        mask = by_row(inside)
+        mask = flatten_sentences(inside)
         keys = gathered(attended.keys, rows) * mask.unsqueeze(2)  # a score may read neighbors
         window = PreparedSource(keys, gathered(attended.values, rows), mask)
         words = TermOutput((), cut(terms.features), cut(terms.prior))
-        weights = self.inner.weights(by_row(queries).unsqueeze(1), window, words)  # (B T, 1, W)
+        weights = self.inner.weights(flatten_sentences(queries).unsqueeze(1), window, words)  # (B T, 1, W)
         if self.window.deviation is not None:
             distance = (at - centre.unsqueeze(2)).view(weights.shape)
             weights = weights * torch.exp(-(distance**2) / (2 * self.window.deviation**2))
@@ -148,8 +148,8 @@ class LocalAttention(Attention):
         everywhere = nothing.scatter_add(2, at, weights.view(at.shape))  # positions outside the window add 0
         return AttentionOutput(
             context.squeeze(1),
-            AttentionHistory(by_row(everywhere), terms.carried, by_row(carried)),
-            None if drawn is None else by_row(at).gather(1, drawn).squeeze(1),
+            AttentionHistory(flatten_sentences(everywhere), terms.carried, flatten_sentences(carried)),
+            None if drawn is None else flatten_sentences(at).gather(1, drawn).squeeze(1),
         )
 
     def positions(

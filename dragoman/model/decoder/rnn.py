@@ -15,7 +15,7 @@ from dragoman.model.decoder.external_memory import Cells, ExternalMemory
 from dragoman.model.decoder.input_feeding import INPUT_FEEDINGS, InputFeedingKind, ReadoutInputs
 from dragoman.model.decoder.timing import TIMINGS, AttendKind, StepOutput
 from dragoman.model.dropout import Dropout
-from dragoman.model.linear import loop
+from dragoman.model.linear import loop_backend
 from dragoman.model.memory import Memory, StateShape
 from dragoman.model.readout import READOUTS, ReadoutKind, ReadoutSizes, TanhReadout
 from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState
@@ -200,7 +200,7 @@ class RnnDecoder(Decoder):
         # No state depends on these contexts: one product over all steps is faster than one for each.
         attend = self._defer_attention if self.at_once else self.attend
         # Gradients of weights are made once behind the loop (`linear.py`): 4 % of a training step.
-        with loop():
+        with loop_backend():
             for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
                 step, state = self._advance(now, now_projected, state, attend)
                 steps.append(step)
@@ -211,7 +211,7 @@ class RnnDecoder(Decoder):
             assert isinstance(self.attention.attention, GlobalAttention)
             weights, reading = self.attention.attention.attend(outputs, state.source_state)
         else:
-            weights, reading = _together([step.attended for step in steps])
+            weights, reading = _stack_outputs([step.attended for step in steps])
         return _UnrolledSteps(outputs, weights, reading, fed)
 
     def _advance(
@@ -282,7 +282,7 @@ def _check(
         raise ValueError(f"readout: {readout} has the size of state and context; readout_size goes with tanh and deep")
 
 
-def _together(outputs: list[AttentionOutput]) -> tuple[Float[Tensor, "B T S"], Context]:
+def _stack_outputs(outputs: list[AttentionOutput]) -> tuple[Float[Tensor, "B T S"], Context]:
     """Return the attention outputs of all steps, in the form that `GlobalAttention.attend` returns."""
     contexts, weights = zip(*((attended.context, attended.history.weights) for attended in outputs), strict=True)
     drawn = [attended.drawn for attended in outputs if attended.drawn is not None]

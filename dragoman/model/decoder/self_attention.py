@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.configuration.values import Layers, Rate, Size
-from dragoman.model.attention.attention import GlobalAttention, PreparedSource, by_row
+from dragoman.model.attention.attention import GlobalAttention, PreparedSource, flatten_sentences
 from dragoman.model.attention.sources.combination import Combination, OneSource
 from dragoman.model.decoder.decoder import Decoder, DecoderState, DecoderStep, Unrolled
 from dragoman.model.linear import Linear, matmul_dtype
@@ -20,10 +20,10 @@ from dragoman.model.self_attention import (
     Rotations,
     SelfAttention,
     TransformerEmbedding,
-    by_head,
+    split_heads,
 )
 from dragoman.model.shapes import Bool, Float
-from dragoman.model.state import each_tensor
+from dragoman.model.state import map_tensors
 
 
 class CrossAttention(nn.Module):
@@ -43,11 +43,11 @@ class CrossAttention(nn.Module):
 
     def prepare(self, memory: Memory) -> PreparedSource:
         """Return tensors (B, K, ...), by head."""
-        keys, values = (by_head(part(memory.states), self.heads).flatten(0, 1) for part in (self.keys, self.values))
+        keys, values = (split_heads(part(memory.states), self.heads).flatten(0, 1) for part in (self.keys, self.values))
         mask = memory.mask.repeat_interleave(self.heads, 0)  # (B K, S)
         attended = self.attention.prepare(Memory(keys, mask))._replace(values=values)
         # By sentence again, since a search selects sentences; heads are apart only while they are scored.
-        return each_tensor(lambda tensor: tensor.view(-1, self.heads, *tensor.shape[1:]), attended)
+        return map_tensors(lambda tensor: tensor.view(-1, self.heads, *tensor.shape[1:]), attended)
 
     def forward(
         self, states: Float[Tensor, "R T D"], source: PreparedSource
@@ -56,13 +56,15 @@ class CrossAttention(nn.Module):
         rows, steps, size = states.shape
         sentences, heads, _ = source.mask.shape
         query = self.query(states).view(sentences, -1, heads, size // heads)  # (B, R/B T, K, P)
-        weights, reading = self.attention.attend(_swapped(query).flatten(0, 1), by_row(source))  # (B K, R/B T, P)
-        read = _swapped(reading.context.view(sentences, heads, -1, size // heads))  # (B, R/B T, K, P)
+        weights, reading = self.attention.attend(
+            _swap_axes(query).flatten(0, 1), flatten_sentences(source)
+        )  # (B K, R/B T, P)
+        read = _swap_axes(reading.context.view(sentences, heads, -1, size // heads))  # (B, R/B T, K, P)
         mean = weights.view(sentences, heads, -1, weights.size(-1)).mean(1)  # (B, R/B T, S)
         return self.out_proj(read.view(states.shape)), mean.view(rows, steps, -1)
 
 
-def _swapped(tensor: Float[Tensor, "B _ _ P"]) -> Float[Tensor, "B _ _ P"]:
+def _swap_axes(tensor: Float[Tensor, "B _ _ P"]) -> Float[Tensor, "B _ _ P"]:
     """Swap the second and third axes. Always a copy: the exporter cannot know whether a view is possible."""
     return tensor.transpose(1, 2).clone(memory_format=torch.contiguous_format)
 

@@ -13,7 +13,7 @@ from dragoman.model.encoder.trees import Trees
 from dragoman.model.memory import Memory, StateShape
 from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState
 from dragoman.model.shapes import Bool, Float
-from dragoman.model.unrolled import run
+from dragoman.model.unrolled import run_cell
 
 
 @final
@@ -78,6 +78,6 @@ class RnnEncoder(Encoder):
         runs = []
         for cell, backward in zip(cells, self.backward, strict=True):
             drop = self.recurrent_dropout.mask(inputs[:, 0], cell.size)
-            runs.append(run(cell, inputs, mask, backward=backward, mask=drop))
+            runs.append(run_cell(cell, inputs, mask, backward=backward, mask=drop))
         final = tuple(torch.cat(parts, -1) for parts in zip(*(end for _, end in runs), strict=True))
         return torch.cat([states for states, _ in runs], -1), final

@@ -9,7 +9,7 @@ from dragoman.data.batch import FeatureBatch, SourceBatch
 from dragoman.model.embedding import Embedding
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.memory import Memory
-from dragoman.model.state import each_tensor
+from dragoman.model.state import map_tensors
 
 
 @final
@@ -50,5 +50,5 @@ class SourceEncoder(nn.Module):
             return tensor * there.view(-1, *(1 for _ in tensor.shape[1:]))
 
         return Memory(
-            *each_tensor(mask_missing, memory[:1]), source.mask, each_tensor(mask_missing, memory.final), ids, extended
+            *map_tensors(mask_missing, memory[:1]), source.mask, map_tensors(mask_missing, memory.final), ids, extended
         )

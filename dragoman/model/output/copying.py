@@ -80,7 +80,7 @@ class Copying(Output):
     def prepare(self, memories: tuple[Memory, ...]) -> SourceWords:
         extended_ids = (memory.extended for memory in memories)
         symbols = tuple(None if ids is None else ids.masked_fill(ids < self.first_word, PAD) for ids in extended_ids)
-        joined = _joined(symbols)
+        joined = _concatenate_parts(symbols)
         places = torch.arange(joined.size(1), device=joined.device)
         same = joined.unsqueeze(2) == joined.unsqueeze(1)  # (B, S, S)
         first = places.masked_fill(~same, joined.size(1)).amin(2)  # (B, S)
@@ -89,8 +89,8 @@ class Copying(Output):
     def mixture(self, readout: Readout) -> CopyMixture:
         """Return the two parts of p, in float32 or better."""
         texts = readout.prepared.symbols
-        symbols = _joined(texts)[readout.sentences]
-        weights = _joined(
+        symbols = _concatenate_parts(texts)[readout.sentences]
+        weights = _concatenate_parts(
             None if text is None else part for part, text in zip(readout.attention, texts, strict=False)
         )  # a sentinel comes last
         exact = torch.promote_types(weights.dtype, torch.float32)
@@ -118,7 +118,7 @@ class Copying(Output):
         # A word that occurs several times is copied with the sum, which is put at each of its positions.
         copied = torch.zeros_like(mixture.copied).scatter_add(1, first, mixture.copied).gather(1, first)
         here = generated.gather(1, symbols)
-        both = torch.logaddexp(here, _log(copied))
+        both = torch.logaddexp(here, _finite_log(copied))
         # log (g p + 0) is left as it is: adding the least number would change words that cannot be copied.
         mixed = torch.where((copied == 0) & (symbols < self.symbols), here, both)
         once = first == torch.arange(first.size(1), device=first.device)  # a repeated word has one gradient
@@ -138,7 +138,7 @@ class Copying(Output):
         # Without supervision, copying is impossible only where the source does not have the word.
         if not (self.supervised and self.training):
             only_generated = only_generated & (copy == 0)
-        copy = _log(copy).masked_fill(only_generated, IMPOSSIBLE)
+        copy = _finite_log(copy).masked_fill(only_generated, IMPOSSIBLE)
         return self.shortlist.mixed_loss(readout.features, targets, generated, copy)
 
 
@@ -193,11 +193,11 @@ class PointerGenerator(Copying):
         return odds
 
 
-def _joined(parts: Iterable[Tensor | None]) -> Tensor:
+def _concatenate_parts(parts: Iterable[Tensor | None]) -> Tensor:
     """Return the tensors of all sources that have symbols, position by position."""
     return torch.cat([part for part in parts if part is not None], 1)
 
 
-def _log(probabilities: Tensor) -> Tensor:
+def _finite_log(probabilities: Tensor) -> Tensor:
     """Return their logarithms, finite where they are 0."""
     return probabilities.clamp(min=torch.finfo(probabilities.dtype).tiny).log()

@@ -16,7 +16,7 @@ from dragoman.configuration.values import Count
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.model.linear import Linear, linear, matmul_dtype
 from dragoman.model.output.output import Loss, Output, Readout
-from dragoman.model.output.softmax import ENTRIES, cross_entropy, output_weight, unigram, unsmoothed
+from dragoman.model.output.softmax import ENTRIES, cross_entropy, output_weight, unigram_log_probs, unsmoothed_loss
 from dragoman.model.shapes import Float, Int
 
 
@@ -42,7 +42,7 @@ class ClassOutput(Output):
         super().__init__()
         self.width = math.ceil(len(symbols) / (classes or math.ceil(len(symbols) ** 0.5)))
         self.weight = output_weight(features_size, symbols, table)
-        self.bias = nn.Parameter(unigram(symbols.counts))
+        self.bias = nn.Parameter(unigram_log_probs(symbols.counts))
         self.classes = Linear(features_size, math.ceil(len(symbols) / self.width))
         self.ranks: Tensor
         self.register_buffer("ranks", torch.tensor(ranks(symbols.counts), device="cpu"))  # the class is rank // width
@@ -90,7 +90,7 @@ class _WithinClasses(torch.autograd.Function):
             for number, rows in _groups(ranks // width):
                 ids, inputs = members[number], f[rows]
                 w, b = weight[ids].to(kind), bias[ids].to(kind)
-                loss, d_logits = unsmoothed(functional.linear(inputs, w, b), ranks[rows] % width, 1.0, exact)
+                loss, d_logits = unsmoothed_loss(functional.linear(inputs, w, b), ranks[rows] % width, 1.0, exact)
                 total += loss
                 d_features[rows] = (d_logits @ w).to(exact)
                 d_weight[ids] = (d_logits.t() @ inputs).to(exact)
@@ -132,8 +132,8 @@ class HuffmanOutput(Output):
         self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(inner, features_size)))
         # Of each node, first the V - 1 inner ones from the root on, then the symbols: twice its parent, + 1 if it is
         # the right child. A parent comes before its inner children.
-        places = huffman(symbols.counts)
-        self.bias = nn.Parameter(torch.tensor(odds(places, symbols.counts), dtype=torch.get_default_dtype()))
+        places = huffman_tree(symbols.counts)
+        self.bias = nn.Parameter(torch.tensor(node_log_odds(places, symbols.counts), dtype=torch.get_default_dtype()))
         self.places: Tensor
         self.register_buffer("places", torch.tensor(places))
 
@@ -214,7 +214,7 @@ class AdaptiveSoftmax(Output):
         self.softmax = nn.AdaptiveLogSoftmaxWithLoss(features_size, len(symbols), within, div_value, head_bias=True)
         self.ranks: Tensor
         self.register_buffer("ranks", torch.tensor(ranks(symbols.counts)))
-        ranked = unigram(sorted(symbols.counts, reverse=True))
+        ranked = unigram_log_probs(sorted(symbols.counts, reverse=True))
         first, *clusters = torch.tensor_split(ranked, within)
         # A cluster's entry in the head has the probability of all its symbols.
         head = torch.cat([first, *(cluster.logsumexp(0, keepdim=True) for cluster in clusters)])
@@ -254,7 +254,7 @@ def ranks(counts: Sequence[int]) -> list[int]:
     return rank_of
 
 
-def huffman(counts: Sequence[int]) -> list[int]:
+def huffman_tree(counts: Sequence[int]) -> list[int]:
     """Return the places of the nodes in the tree of Huffman's codes (1952), as `HuffmanOutput` has them: the two rarest
     nodes become children of a new one, until one is left, the root.
     """
@@ -271,9 +271,9 @@ def huffman(counts: Sequence[int]) -> list[int]:
     return places
 
 
-def odds(places: Sequence[int], counts: Sequence[int]) -> list[float]:
+def node_log_odds(places: Sequence[int], counts: Sequence[int]) -> list[float]:
     """Return the log-odds of each inner node to go to the left, where the symbols have their probabilities of
-    `unigram`.
+    `unigram_log_probs`.
     """
     inner = len(counts) - 1
     totals = [0] * (2 * inner)  # of the children of each inner node

@@ -12,7 +12,7 @@ from dragoman.configuration.values import Count, Rate
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.model.linear import linear
 from dragoman.model.output.output import Loss, Readout
-from dragoman.model.output.softmax import LogLinearOutput, cross_entropy, output_weight, unigram
+from dragoman.model.output.softmax import LogLinearOutput, cross_entropy, output_weight, unigram_log_probs
 from dragoman.model.shapes import Float, Int
 
 
@@ -44,7 +44,7 @@ class NoiseContrastive(LogLinearOutput):
         power: Annotated[float, Field(ge=0, le=1)] = 0.75,
         normalized: bool = True,
     ) -> None:
-        frequent = unigram(symbols.counts)
+        frequent = unigram_log_probs(symbols.counts)
         super().__init__(output_weight(features_size, symbols, table), nn.Parameter(frequent))
         self.samples = samples
         self.normalized = normalized
@@ -97,7 +97,7 @@ class Partitioned(LogLinearOutput):
         portion: Count = 15_000,
         label_smoothing: Rate = 0.0,
     ) -> None:
-        super().__init__(output_weight(features_size, symbols, table), nn.Parameter(unigram(symbols.counts)))
+        super().__init__(output_weight(features_size, symbols, table), nn.Parameter(unigram_log_probs(symbols.counts)))
         self.portion = portion
         self.label_smoothing = label_smoothing
 

@@ -71,7 +71,7 @@ class SoftmaxOutput(LogLinearOutput):
         *,
         label_smoothing: Rate = 0.0,
     ) -> None:
-        super().__init__(output_weight(features_size, symbols, table), nn.Parameter(unigram(symbols.counts)))
+        super().__init__(output_weight(features_size, symbols, table), nn.Parameter(unigram_log_probs(symbols.counts)))
         self.label_smoothing = label_smoothing
 
     @property
@@ -97,7 +97,7 @@ class SoftmaxOutput(LogLinearOutput):
         return cross_entropy(features, self.weight, self.bias, targets, self.smoothing, generate, copy)
 
 
-def unigram(counts: Sequence[int]) -> Float[Tensor, "V"]:
+def unigram_log_probs(counts: Sequence[int]) -> Float[Tensor, "V"]:
     """Return `log ((count + 1) / sum (count + 1))`, the logarithm of the unigram distribution. As the first bias it
     spares a model the steps in which it would learn how frequent its symbols are, or, where they are very many, little
     else.
@@ -174,12 +174,12 @@ class _CrossEntropy(torch.autograd.Function):
                 rows = slice(first, first + portion)
                 logits = functional.linear(f[rows], w, b)  # (n, V), in the type of the products
                 if mixture:
-                    loss, d_logits, share = _mixed(
+                    loss, d_logits, share = _mixture_loss(
                         logits, targets[rows], of_gold, exact, *(part[rows] for part in mixture)
                     )
                     shares[0][rows], shares[1][rows] = share, 1 - share
                 else:
-                    loss, d_logits = unsmoothed(logits, targets[rows], of_gold, exact)
+                    loss, d_logits = unsmoothed_loss(logits, targets[rows], of_gold, exact)
                 total += loss
                 # The softmax is at hand: with gradients made now, no (N, V) matrix waits for the backward pass.
                 if wanted:
@@ -200,7 +200,7 @@ class _CrossEntropy(torch.autograd.Function):
         return *scaled[:3], None, None, None, *scaled[3:]
 
 
-def unsmoothed(logits: Tensor, targets: Tensor, of_gold: float, exact: torch.dtype) -> tuple[Tensor, Tensor]:
+def unsmoothed_loss(logits: Tensor, targets: Tensor, of_gold: float, exact: torch.dtype) -> tuple[Tensor, Tensor]:
     """Return `sum_n (log sum_v exp z_n(v) - of_gold z_n(y_n))`, and its gradient with respect to the logits."""
     p = torch.softmax(logits, -1)  # becomes the gradient, in place
     # log sum exp from the largest logit, whose p cannot underflow
@@ -211,7 +211,7 @@ def unsmoothed(logits: Tensor, targets: Tensor, of_gold: float, exact: torch.dty
     return loss, p
 
 
-def _mixed(
+def _mixture_loss(
     logits: Tensor, targets: Tensor, of_gold: float, exact: torch.dtype, generate: Tensor, copy: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return `sum_n (1 - of_gold) log sum_v exp z_n(v) - of_gold log(exp(generate_n) p_n(y_n) + exp(copy_n))`, its

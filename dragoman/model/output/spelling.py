@@ -87,14 +87,14 @@ class HybridOutput(Output):
 
     def expand(self, candidates: Continuations, kept: Float[Tensor, "R D"]) -> Continuations:
         beams = [list(beam) for beam in candidates]
-        rows = [candidate.row for candidate in chain.from_iterable(beams) if _unknown(candidate)]
+        rows = [candidate.row for candidate in chain.from_iterable(beams) if _is_unknown(candidate)]
         if not rows:
             return beams
         # All words of a batch are spelled in one search; a row says `<unk>` once at most.
         spellings = dict(zip(rows, self.speller.spell(kept[rows], self.beam), strict=True))
 
         def spell_candidate(candidate: Candidate) -> list[Candidate]:
-            if not _unknown(candidate):
+            if not _is_unknown(candidate):
                 return [candidate]
             log_prob, total = candidate.log_prob, candidate.total
             return [
@@ -123,6 +123,6 @@ class HybridOutput(Output):
         return scores
 
 
-def _unknown(candidate: Candidate) -> bool:
+def _is_unknown(candidate: Candidate) -> bool:
     """Return whether this is a word to spell."""
     return candidate.symbol == UNK and candidate.surface is None and candidate.total > float("-inf")

@@ -11,8 +11,8 @@ from dragoman.model.output.output import Loss
 from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.objective import Objective, ObjectiveContext, check_learnable, check_normalized
-from dragoman.training.objectives.penalties import both
-from dragoman.training.objectives.teacher_forcing import force
+from dragoman.training.objectives.penalties import pair_mask
+from dragoman.training.objectives.teacher_forcing import force_targets
 
 
 @final
@@ -45,8 +45,8 @@ class Agreement(Objective):
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         # One loss for both: the trace sends its gradient to both models.
-        forward, backward = force(model, batch), force(self.reverse, batch.reversed())
+        forward, backward = force_targets(model, batch), force_targets(self.reverse, batch.reversed())
         together = forward.weights * backward.weights.transpose(1, 2)  # (B, T, S)
-        trace = together[both(forward.memory, batch)].sum()
+        trace = together[pair_mask(forward.memory, batch)].sum()
         parts = forward.loss.total + backward.loss.total, -self.weight * trace
         return Loss(parts[0] + parts[1], forward.loss.symbols + backward.loss.symbols, parts)

@@ -17,7 +17,7 @@ from dragoman.model.decoder.table import DECODERS
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives import lattice as lattices
-from dragoman.training.objectives.lattice import lattice
+from dragoman.training.objectives.lattice import build_lattice
 from dragoman.training.objectives.objective import Objective, ObjectiveContext, check_learnable, check_no_hard_term
 
 
@@ -53,7 +53,7 @@ class Marginal(Objective):
         yield from lattices.problems("marginal", config)
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
-        forms, real = lattice(model, batch), batch.target.mask
+        forms, real = build_lattice(model, batch), batch.target.mask
         alpha = log_weights(forms.weights, batch.sources[0].mask.unsqueeze(1))
         return Loss(-model.alignment_model.marginal(alpha, forms.log_probs, real).sum(), int(real.sum()))
 

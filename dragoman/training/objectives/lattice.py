@@ -49,7 +49,7 @@ def problems(kind: str, config: Config) -> Iterator[str]:
         yield f"{kind} teaches no switch; set model.output.supervised to false"
 
 
-def lattice(model: Seq2Seq, batch: Batch) -> Lattice:
+def build_lattice(model: Seq2Seq, batch: Batch) -> Lattice:
     assert isinstance(model.decoder, RnnDecoder)
     (source,), target = batch.sources, batch.target
     state = model.begin(batch.sources)

@@ -8,14 +8,14 @@ from pydantic import Field
 from torch import Tensor
 
 from dragoman.configuration.config import Config
-from dragoman.data.batch import Batch, pad
+from dragoman.data.batch import Batch, pad_tokens
 from dragoman.data.vocabulary import EOS, UNK
 from dragoman.model import build
 from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Float
-from dragoman.model.state import first_tensor, select
+from dragoman.model.state import first_tensor, select_rows
 from dragoman.training.objectives.objective import Objective, ObjectiveContext, drawn
 
 Said: TypeAlias = tuple[int, ...]  # the symbols of a translation without its end
@@ -60,7 +60,7 @@ class MinimumRisk(Objective):
         metric = config.training.objective.options.get("metric", "bleu")
         if metric not in [spec.kind for spec in config.metrics]:
             yield f"minimum_risk has errors by '{metric}', which metrics does not have"
-        surfaces = build.surfaces(config.model)
+        surfaces = build.unknown_word_needs(config.model)
         if surfaces.extended or surfaces.target:
             yield f"minimum_risk draws symbols of the vocabulary; '{config.model.output.kind}' says other words, too"
         if config.model.output.options.get("normalized") is False:
@@ -128,13 +128,13 @@ def _log_probs(
     model: Seq2Seq, state: DecoderState, batch: Batch, candidates: Sequence[Sequence[Said]]
 ) -> Float[Tensor, "N"]:
     """Return `log P(y | x)` of these translations, those of one sentence after those of the other."""
-    target = pad([[*translation, EOS] for translations in candidates for translation in translations]).to(
+    target = pad_tokens([[*translation, EOS] for translations in candidates for translation in translations]).to(
         batch.target.ids.device
     )
     numbers = [number for number, translations in enumerate(candidates) for _ in translations]
     rows = torch.tensor(numbers, device=target.ids.device)
     # Candidates are rows of their own, one sentence each: the batch is encoded once, and its gradient added up.
-    own = DecoderState(*(select(part, rows) for part in state))
+    own = DecoderState(*(select_rows(part, rows) for part in state))
     readout = model.readouts(model.unroll(own, target.ids), batch._replace(target=target), own)
     scores = model.output.score_targets(readout, target.ids[target.mask]).log_probs
     return scores.new_zeros(target.mask.shape).masked_scatter(target.mask, scores).sum(1)

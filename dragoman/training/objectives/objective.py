@@ -12,7 +12,7 @@ from dragoman.data.batch import Batch, SourceBatch
 from dragoman.data.language import Language, Source
 from dragoman.data.vocabulary import BOS, PAD
 from dragoman.evaluation.metrics.metric import Metric
-from dragoman.model.attention.normalizers import NORMALIZERS, competes
+from dragoman.model.attention.normalizers import NORMALIZERS, weights_compete
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.output.output import Loss
@@ -96,7 +96,7 @@ def check_learnable(config: Config) -> Iterator[str]:
 def check_normalized(config: Config, kind: str) -> Iterator[str]:
     """Yield a problem if every weight of a symbol could be 1."""
     normalizer = config.model.attention.normalizer
-    if not competes(normalizer):
+    if not weights_compete(normalizer):
         yield f"'{kind}' would make all weights of model.attention.normalizer: {normalizer.kind} 1; use divide: true"
 
 

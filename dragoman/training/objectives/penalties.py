@@ -60,18 +60,18 @@ class Penalty(nn.Module, ABC):
     def penalty(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]: ...
 
 
-def words(mask: Bool[Tensor, "B S"]) -> Bool[Tensor, "B S"]:
+def word_mask(mask: Bool[Tensor, "B S"]) -> Bool[Tensor, "B S"]:
     """Return a mask that is true for the symbols of a sentence without its end."""
     return functional.pad(mask[:, 1:], (0, 1))
 
 
-def both(memory: Memory, batch: Batch) -> Bool[Tensor, "B T S"]:
+def pair_mask(memory: Memory, batch: Batch) -> Bool[Tensor, "B T S"]:
     """Return a mask that is true for each pair of a target and a source symbol, without the end symbols."""
-    return words(batch.target.mask).unsqueeze(2) & words(memory.mask).unsqueeze(1)
+    return word_mask(batch.target.mask).unsqueeze(2) & word_mask(memory.mask).unsqueeze(1)
 
 
 @final
-class Supervised(Penalty):
+class SupervisedPenalty(Penalty):
     """`- sum_t sum_j A_tj log alpha_tj` with gold links A, which sum to 1 for each target symbol that has any (Mi et
     al. 2016, "Supervised attentions for neural machine translation").
 
@@ -99,15 +99,15 @@ class Supervised(Penalty):
         links = batch.links
         if self.unlinked == "end":
             linked = links.any(2)  # (B, T)
-            alone = words(batch.target.mask) & ~linked & linked.any(1, keepdim=True)
-            end = memory.mask & ~words(memory.mask)  # (B, S)
+            alone = word_mask(batch.target.mask) & ~linked & linked.any(1, keepdim=True)
+            end = memory.mask & ~word_mask(memory.mask)  # (B, S)
             links = links | (alone.unsqueeze(2) & end.unsqueeze(1))
         gold = links.to(weights.dtype) / links.sum(2, keepdim=True).clamp(min=1)
         return -(gold * weights.clamp(min=LEAST_WEIGHT).log()).sum()
 
 
 @final
-class Coverage(Penalty):
+class CoveragePenalty(Penalty):
     """`sum_t sum_j min(alpha_tj, sum_(t'<t) alpha_t'j)`: attending again to the same position costs the overlap (See et
     al. 2017, "Get to the point", (12)). The source's end symbol counts too, or all attention would go there.
     """
@@ -115,12 +115,12 @@ class Coverage(Penalty):
     def penalty(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]:
         # sum over t' < t, without the step itself
         before = weights.cumsum(1) - weights
-        seen = words(batch.target.mask).unsqueeze(2) & memory.mask.unsqueeze(1)
+        seen = word_mask(batch.target.mask).unsqueeze(2) & memory.mask.unsqueeze(1)
         return torch.minimum(weights, before)[seen].sum()
 
 
 @final
-class Fertility(Penalty):
+class FertilityPenalty(Penalty):
     """`- sum_j log N(f_j; mu(h_j), sigma^2(h_j))` with the fertility `f_j = sum_t alpha_tj` (Cohn et al. 2016, global
     fertility): the total attention to a word is predicted from its encoder state.
 
@@ -133,12 +133,16 @@ class Fertility(Penalty):
         nn.init.constant_(self.moments.bias, math.log(math.expm1(1.0)))
 
     def penalty(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]:
-        real = words(memory.mask)
-        fertility = (weights * words(batch.target.mask).unsqueeze(2)).sum(1)[real]  # (N,)
+        real = word_mask(memory.mask)
+        fertility = (weights * word_mask(batch.target.mask).unsqueeze(2)).sum(1)[real]  # (N,)
         mean, spread = functional.softplus(self.moments(memory.states[real]).to(weights.dtype)).unbind(1)
         # As a constant added, it keeps a gradient where `clamp` would have none.
         variance = spread + LEAST_VARIANCE
         return (((fertility - mean) ** 2 / variance + variance.log() + math.log(2 * math.pi)) / 2).sum()
 
 
-PENALTIES: dict[str, type[Penalty]] = {"supervised": Supervised, "coverage": Coverage, "fertility": Fertility}
+PENALTIES: dict[str, type[Penalty]] = {
+    "supervised": SupervisedPenalty,
+    "coverage": CoveragePenalty,
+    "fertility": FertilityPenalty,
+}

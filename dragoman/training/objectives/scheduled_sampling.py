@@ -17,7 +17,7 @@ from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Int
 from dragoman.training.objectives.objective import ObjectiveContext, best, drawn
-from dragoman.training.objectives.teacher_forcing import ForcedObjective, ForcedPass, force
+from dragoman.training.objectives.teacher_forcing import ForcedObjective, ForcedPass, force_targets
 
 LARGEST: Final = 700.0  # exponent whose power is a float
 DECAYS: Final[dict[str, Callable[[float, float], float]]] = {  # of the constant k and the number of updates i
@@ -67,7 +67,7 @@ class ScheduledSampling(ForcedObjective):
         return max(self.least, self.decay(int(self.updates)))
 
     def passes(self, model: Seq2Seq, batch: Batch) -> list[ForcedPass]:
-        return self.consistency.passes(lambda: force(model, batch, self._mixed), model)
+        return self.consistency.passes(lambda: force_targets(model, batch, self._mixed), model)
 
     @torch.no_grad()
     def _mixed(self, model: Seq2Seq, state: DecoderState, target: TokenBatch) -> Int[Tensor, "B T"]:

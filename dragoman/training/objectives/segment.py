@@ -19,7 +19,7 @@ from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Bool, Float
 from dragoman.training.objectives import lattice as lattices
-from dragoman.training.objectives.lattice import lattice
+from dragoman.training.objectives.lattice import build_lattice
 from dragoman.training.objectives.objective import Objective
 
 
@@ -46,7 +46,7 @@ class Segment(Objective):
         yield from lattices.problems("segment", config)
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
-        paths, mask, real = lattice(model, batch), batch.sources[0].mask, batch.target.mask
+        paths, mask, real = build_lattice(model, batch), batch.sources[0].mask, batch.target.mask
         shift, place = shift_of(paths.decoder)
         energies = shift.energies(paths.queries, paths.state.source_state.terms[place]).to(paths.log_probs.dtype)
         return Loss(-log_likelihood(energies, paths.log_probs, mask, real).sum(), int(real.sum()))

@@ -30,17 +30,17 @@ class ForcedPass(NamedTuple):
     readout: Readout
 
 
-def force(model: Seq2Seq, batch: Batch, reads: Reads | None = None) -> ForcedPass:
+def force_targets(model: Seq2Seq, batch: Batch, reads: Reads | None = None) -> ForcedPass:
     """Return `- sum_t log P(y_t | z_<t, x)`, where the decoder reads z: the reference y, or what it `reads` in its
     place.
     """
     memories = model.encode(batch.sources)
     state = model.start(memories)
     read = reads(model, state, batch.target) if reads else batch.target.ids
-    return forced(model, batch, ForwardPass(memories, state, model.unroll(state, read)))
+    return compute_forced_loss(model, batch, ForwardPass(memories, state, model.unroll(state, read)))
 
 
-def forced(model: Seq2Seq, batch: Batch, computed: ForwardPass) -> ForcedPass:
+def compute_forced_loss(model: Seq2Seq, batch: Batch, computed: ForwardPass) -> ForcedPass:
     """Return the same, given all that comes before the loss."""
     readout, target = model.readouts(computed.unrolled, batch, computed.state), batch.target
     # Without padding: an output layer computes only rows that count.
@@ -49,7 +49,7 @@ def forced(model: Seq2Seq, batch: Batch, computed: ForwardPass) -> ForcedPass:
 
 
 class ForcedObjective(Objective):
-    """The loss of `force`, penalties on attention, and the difference between several passes (`Consistency`).
+    """The loss of `force_targets`, penalties on attention, and the difference between several passes (`Consistency`).
 
     The symbols of each pass are counted, so that the mean loss is that of a pass.
     """
@@ -111,4 +111,4 @@ class TeacherForcing(ForcedObjective):
 
     def passes(self, model: Seq2Seq, batch: Batch) -> list[ForcedPass]:
         computed = self.forward_passes(self.consistency, model, batch.sources, batch.target.ids)
-        return [forced(model, batch, forward_pass) for forward_pass in computed]
+        return [compute_forced_loss(model, batch, forward_pass) for forward_pass in computed]

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from dragoman.data.language import Source
-from dragoman.model.saliency import saliency
+from dragoman.model.saliency import compute_saliency
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.ensemble import Ensemble
 from dragoman.text.pipeline import WordsOf
@@ -70,7 +70,7 @@ def _gradients(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[_Gra
     gradients = dict[int, _Gradients]()
     for batch_pairs, batch in generator.processor.batched(pairs, SYMBOLS):
         with generator.threads(len(batch_pairs)):
-            scored, maps = saliency(model, readers, batch.to(generator.device.torch_device))
+            scored, maps = compute_saliency(model, readers, batch.to(generator.device.torch_device))
         for row, (number, pair) in enumerate(zip(batch.rows.tolist(), batch_pairs, strict=True)):
             own = tuple(source_map[row, : len(pair.target) + 1].double().cpu().numpy() for source_map in maps)
             gradients[number] = _Gradients(generator.processor.scored(pair, scored, row), own)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from dragoman.model.predictor import Predictor
-from dragoman.search.tempered import NORMALIZER, Tempered, tempered
+from dragoman.search.tempered import NORMALIZER, TemperaturePredictor, scale_log_probs
 from dragoman.translation.sentence import Sentence, TextTransform
 from dragoman.translation.translation import Step, Translation
 
@@ -26,14 +26,14 @@ class Confidence(TextTransform):
         return sentence.noted(self)
 
     def wrap(self, predictor: Predictor[Any], batch: Sequence[Sentence], device: torch.device) -> Predictor[Any]:
-        return Tempered(predictor, self.temperature)
+        return TemperaturePredictor(predictor, self.temperature)
 
     def finish(self, translation: Translation, sentence: Sentence) -> Translation:
         if not all(NORMALIZER in step.figures for step in translation.steps):
             return translation
         log_probs = [step.log_prob for step in translation.steps]
         normalizers = [step.figures[NORMALIZER] for step in translation.steps]
-        steps = zip(translation.steps, tempered(log_probs, normalizers, self.temperature), strict=True)
+        steps = zip(translation.steps, scale_log_probs(log_probs, normalizers, self.temperature), strict=True)
         return replace(translation, steps=tuple(_calibrated(step, log_prob) for step, log_prob in steps))
 
 

@@ -13,7 +13,7 @@ from dragoman.data.language import Language, Source
 from dragoman.data.vocabulary import UNK
 from dragoman.errors import UserError
 from dragoman.search.constraints import Constraint, ForbiddenSymbols
-from dragoman.search.spans import EachMark
+from dragoman.search.spans import RequiredMarks
 from dragoman.text.pretokenizer import Span
 from dragoman.text.protection import Masked, ProtectedSpan, Protection
 from dragoman.text.tokenizer import MARK, MARKS, SPACE
@@ -178,7 +178,7 @@ class Placeholders(TextTransform):
         rows = [[count[mark] for mark in self._numbers.values()] for count in counts]
         (space,) = vocabulary.ids([SPACE])
         marks = torch.tensor(list(self._numbers), device=device)
-        each_mark = EachMark(torch.tensor(rows, device=device), marks, space if strict and space != UNK else None)
+        each_mark = RequiredMarks(torch.tensor(rows, device=device), marks, space if strict and space != UNK else None)
         # With the first byte of a mark, another character could be taken for one.
         lead = [number for number in vocabulary.ids([LEAD]) if number != UNK]
         return [each_mark, *([ForbiddenSymbols(lead, len(vocabulary), device)] if lead else [])]

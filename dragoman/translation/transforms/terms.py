@@ -15,7 +15,7 @@ from dragoman.errors import UserError
 from dragoman.model.predictor import Predictor
 from dragoman.search.constraints import Constraint
 from dragoman.search.phrase_bonus import PhraseBonus, bonuses
-from dragoman.search.phrases import CLASSES, Phrase, Phrases, SentencePhrases
+from dragoman.search.phrases import CLASSES, Phrase, PhraseConstraint, SentencePhrases
 from dragoman.text.glossary import FoundTerm, Glossary, Wholes
 from dragoman.text.pipeline import WordsOf
 from dragoman.text.pretokenizer import Span, of_word, spaceless
@@ -260,7 +260,7 @@ class Terms(TextTransform):
 
     def constraints(self, batch: Sequence[Sentence], device: torch.device, *, strict: bool) -> list[Constraint]:
         required = [self.of(sentence).required for sentence in batch]
-        return [Phrases(required, device)] if any(phrases.wanted for phrases in required) else []
+        return [PhraseConstraint(required, device)] if any(phrases.wanted for phrases in required) else []
 
     def symbols(self, sentence: Sentence) -> list[int]:
         return self.of(sentence).symbols
@@ -269,7 +269,7 @@ class Terms(TextTransform):
         favored = [self.of(sentence).favored for sentence in batch]
         if not any(phrases.wanted for phrases in favored):
             return predictor
-        return PhraseBonus(predictor, Phrases(favored, device), self._constraints.weight or 0.0)
+        return PhraseBonus(predictor, PhraseConstraint(favored, device), self._constraints.weight or 0.0)
 
     def accepts(self, sentence: Sentence, ids: Sequence[int], surfaces: Sequence[str]) -> bool:
         return self.of(sentence).met(ids, surfaces)

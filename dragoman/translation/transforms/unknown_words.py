@@ -14,7 +14,7 @@ import torch
 from dragoman.corpus.dictionary import Dictionary
 from dragoman.data.language import Language
 from dragoman.model.predictor import Predictor
-from dragoman.search.constraints import Constraint, NoUnknownIn
+from dragoman.search.constraints import Constraint, NoUnknownInSentences
 from dragoman.search.spans import FilteredSpellings
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import Span
@@ -55,7 +55,7 @@ class UnknownWords(TextTransform):
     def constraints(self, batch: Sequence[Sentence], device: torch.device, *, strict: bool) -> list[Constraint]:
         if self.spells:
             return []
-        return [NoUnknownIn(torch.tensor([self in sentence.notes for sentence in batch], device=device))]
+        return [NoUnknownInSentences(torch.tensor([self in sentence.notes for sentence in batch], device=device))]
 
     def finish(self, translation: Translation, sentence: Sentence) -> Translation:
         """The translation with words in the place of `<unk>`, beside which its placeholders stay what they are."""

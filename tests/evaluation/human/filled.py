@@ -5,10 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dragoman.evaluation.human.forms import Item, Key, Output
+from dragoman.evaluation.human.forms import JudgedOutput, JudgedSentence, Key
 
 
-def fill(key: Key, annotator: str, answer: Callable[[Item, Output], dict[str, Any]], count: int | None = None) -> Any:
+def fill(
+    key: Key, annotator: str, answer: Callable[[JudgedSentence, JudgedOutput], dict[str, Any]], count: int | None = None
+) -> Any:
     """What a page saves when `answer` is given for each translation of the first `count` sentences."""
     judgments = {
         item.id: {output.id: {"errors": [], **answer(item, output)} for output in item.outputs}

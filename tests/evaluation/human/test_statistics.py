@@ -8,10 +8,10 @@ import pytest
 
 from dragoman.evaluation.human import statistics
 from dragoman.evaluation.human.blinding import blind
-from dragoman.evaluation.human.forms import ERRORS, QUESTIONS, RANK, Item, Key, Output
-from dragoman.evaluation.human.gathering import Gathered, gather
-from dragoman.evaluation.human.statistics import Pair
-from dragoman.evaluation.significance import Compared
+from dragoman.evaluation.human.forms import ERRORS, QUESTIONS, RANK, JudgedOutput, JudgedSentence, Key
+from dragoman.evaluation.human.gathering import Judgements, gather
+from dragoman.evaluation.human.statistics import SystemPair
+from dragoman.evaluation.significance import ComparedScore
 from tests.evaluation.human.filled import fill, save
 
 pytestmark = pytest.mark.spec("H10")
@@ -27,7 +27,7 @@ def page(systems: list[str], count: int, questions: list[str] = ALL) -> Key:
 def opinions(random: Random) -> Any:
     """An annotator whose answers depend on the quality of a system, and on chance."""
 
-    def answer(item: Item, output: Output) -> dict[str, Any]:
+    def answer(item: JudgedSentence, output: JudgedOutput) -> dict[str, Any]:
         liked = {
             shown_output.id: QUALITY[shown_output.systems[0]] + random.gauss(0, 1.2) for shown_output in item.outputs
         }
@@ -45,7 +45,7 @@ def opinions(random: Random) -> Any:
     return answer
 
 
-def gathered(key: Key, folder: Path, *annotators: Any) -> Gathered:
+def gathered(key: Key, folder: Path, *annotators: Any) -> Judgements:
     names = [f"annotator {number}" for number in range(len(annotators))]
     saved = [fill(key, name, answer) for name, answer in zip(names, annotators, strict=True)]
     return gather(
@@ -61,10 +61,10 @@ def test_a_better_system_is_found_and_equal_ones_are_not_told_apart(tmp_path: Pa
     names = ["adequacy", "fluency", "correct %", "human %", "penalty"]
     for number, name in enumerate(names):
         old, new, same, reference = (cells[number] for cells in means.values())
-        assert isinstance(old, Compared)
-        assert isinstance(new, Compared)
-        assert isinstance(same, Compared)
-        assert isinstance(reference, Compared)
+        assert isinstance(old, ComparedScore)
+        assert isinstance(new, ComparedScore)
+        assert isinstance(same, ComparedScore)
+        assert isinstance(reference, ComparedScore)
         assert old.score.name == name
         assert old.p is None
         assert new.p is not None
@@ -87,7 +87,7 @@ def test_the_baseline_comes_first(tmp_path: Path) -> None:
     gathered_all = gathered(key, tmp_path, opinions(Random(1)))
     means = statistics.means(key, gathered_all.judgments, "new")
     assert list(means) == ["new", "old"]
-    assert [isinstance(cells[0], Compared) and cells[0].p is None for cells in means.values()] == [True, False]
+    assert [isinstance(cells[0], ComparedScore) and cells[0].p is None for cells in means.values()] == [True, False]
 
 
 def test_means_pairs_and_errors_by_hand(tmp_path: Path) -> None:
@@ -96,12 +96,12 @@ def test_means_pairs_and_errors_by_hand(tmp_path: Path) -> None:
     error = {"category": "other", "severity": "critical", "words": None}
     minor = {"category": "grammar", "severity": "minor", "words": [1, 1]}
 
-    def first(item: Item, output: Output) -> dict[str, Any]:
+    def first(item: JudgedSentence, output: JudgedOutput) -> dict[str, Any]:
         new = output.systems == ["new"]
         ratings = {"adequacy": 5 if new else item.line, "fluency": 3, "correct": int(new), "human": int(item.line == 1)}
         return {**ratings, "rank": 1 if new else 2, "errors": [] if new else [error, minor]}
 
-    def second(item: Item, output: Output) -> dict[str, Any]:
+    def second(item: JudgedSentence, output: JudgedOutput) -> dict[str, Any]:
         ratings = {"adequacy": 4, "fluency": 3, "correct": 1, "human": 0}
         return {**ratings, "rank": 2 - (item.line == 1 and output.systems == ["old"]), "errors": [minor]}
 
@@ -115,7 +115,7 @@ def test_means_pairs_and_errors_by_hand(tmp_path: Path) -> None:
         "penalty = 13.50 (judgments:4|annotators:2)",  # 26, 26, 1, 1
     ]
     # In the first sentence the annotators contradict each other; in the second one prefers the new system.
-    assert statistics.pairs(key, gathered_all.judgments) == [Pair(("old", "new"), 0, 1, 1)]
+    assert statistics.pairs(key, gathered_all.judgments) == [SystemPair(("old", "new"), 0, 1, 1)]
     assert statistics.errors(gathered_all.judgments) == {
         ("other", "critical", "old"): 2,
         ("grammar", "minor", "old"): 4,

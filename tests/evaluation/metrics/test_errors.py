@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dragoman.configuration.components import Spec, build
 from dragoman.evaluation.metrics.errors import (
     CharacterErrorRate,
-    ExactMatch,
+    ExactMatchRate,
     PositionIndependentErrorRate,
     TokenErrorRate,
     WordErrorRate,
@@ -23,17 +23,17 @@ SYMBOLS = st.lists(st.sampled_from("abc"), max_size=6)
 @pytest.mark.spec("E4")
 def test_exact_match_is_of_whole_lines() -> None:
     references = ["b a ː n", "t i ʃ", "h u n t", "m aʊ s"]
-    score = ExactMatch().corpus(["b a ː n", "t ɪ ʃ", "h u n", "m aʊ s"], [references])
+    score = ExactMatchRate().corpus(["b a ː n", "t ɪ ʃ", "h u n", "m aʊ s"], [references])
     assert score == Score("Exact match", 50.0, "nrefs:1|case:mixed")
     assert 100 - score.value == 50  # SIGMORPHON's word error rate: 2 of 4 words are not exactly right
-    assert ExactMatch().corpus(["a ", "b  c", "d"], [["a", "b c", "d"]]).value == pytest.approx(100 / 3)
+    assert ExactMatchRate().corpus(["a ", "b  c", "d"], [["a", "b c", "d"]]).value == pytest.approx(100 / 3)
 
 
 @pytest.mark.spec("E4")
 def test_exact_match_takes_any_reference_and_case_if_wanted() -> None:
     hypotheses, references = ["x", "B", "c"], [["a", "b", "c"], ["x", "d", "e"]]
-    assert ExactMatch().corpus(hypotheses, references).value == pytest.approx(200 / 3)
-    ignoring = ExactMatch(lowercase=True).corpus(hypotheses, references)
+    assert ExactMatchRate().corpus(hypotheses, references).value == pytest.approx(200 / 3)
+    ignoring = ExactMatchRate(lowercase=True).corpus(hypotheses, references)
     assert ignoring == Score("Exact match", 100.0, "nrefs:2|case:lc")
 
 

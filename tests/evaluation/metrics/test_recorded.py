@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dragoman.cli.scores import Text, check_forms, check_texts
+from dragoman.cli.scores import ScoredFile, check_forms, check_texts
 from dragoman.corpus.pharaoh import read_pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import error_rate
 from dragoman.evaluation.metrics.metric import Metric
-from dragoman.evaluation.metrics.recorded import AlignmentErrorRate, Perplexity, Recorded
+from dragoman.evaluation.metrics.recorded import AlignmentErrorRate, Perplexity, StructuredLineMetric
 from dragoman.evaluation.significance import compare
 from tests.golden import Golden
 
@@ -118,11 +118,13 @@ def test_gold_links_may_count_from_1() -> None:
     ],
     ids=["links", "gold links", "word 0", "two gold", "one column", "text", "nan", "infinite", "no symbols", "above 0"],
 )
-def test_other_lines_are_told(metric: Recorded, lines: list[str], references: list[list[str]], golden: Golden) -> None:
+def test_other_lines_are_told(
+    metric: StructuredLineMetric, lines: list[str], references: list[list[str]], golden: Golden
+) -> None:
     """With the file and the line."""
     systems, gold = (
-        [Text(Path("found"), lines)],
-        [Text(Path(f"gold{n}"), reference_lines) for n, reference_lines in enumerate(references)],
+        [ScoredFile(Path("found"), lines)],
+        [ScoredFile(Path(f"gold{n}"), reference_lines) for n, reference_lines in enumerate(references)],
     )
     with pytest.raises(UserError) as raised:
         check_forms(systems, gold, [metric])
@@ -130,7 +132,7 @@ def test_other_lines_are_told(metric: Recorded, lines: list[str], references: li
 
 
 def test_perplexities_of_other_symbols_are_not_compared(golden: Golden) -> None:
-    systems = [Text(Path(name), ["-1.0\t3", f"-2.0\t{symbols}"]) for name, symbols in (("one", 4), ("other", 5))]
+    systems = [ScoredFile(Path(name), ["-1.0\t3", f"-2.0\t{symbols}"]) for name, symbols in (("one", 4), ("other", 5))]
     with pytest.raises(UserError) as raised:
         check_forms(systems, [], [Perplexity()])
     golden(str(raised.value))

@@ -17,7 +17,7 @@ from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.terms.term import TermSizes
 from dragoman.model.attention.windows import WINDOWS, LocalAttention, Window
 from dragoman.model.memory import Memory
-from dragoman.model.state import select
+from dragoman.model.state import select_rows
 from tests.builders import noise, shaken
 from tests.covering import cases, covering
 from tests.derivatives import assert_derivative
@@ -181,7 +181,7 @@ def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(varian
     _, one = steps(attention, queries(), source)
     _, other = steps(attention, queries(seed=7), source, others_read)
     attended = attention.prepare(source)
-    history = select(attention.start(attended), torch.tensor([0, 0, 1, 1, 2, 2]))
+    history = select_rows(attention.start(attended), torch.tensor([0, 0, 1, 1, 2, 2]))
     first, second = (queries(), one, WORDS_READ), (queries(seed=7), other, others_read)
     for t in range(STEPS):
         query = torch.stack([first[0][:, t], second[0][:, t]], 1).flatten(0, 1)
@@ -189,7 +189,7 @@ def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(varian
         output = attention(query, words, attended, history)
         assert torch.allclose(output.history.weights[0::2], first[1][:, t])
         assert torch.allclose(output.history.weights[1::2], second[1][:, t])
-        history = select(output.history, torch.tensor([1, 0, 3, 2, 5, 4]))
+        history = select_rows(output.history, torch.tensor([1, 0, 3, 2, 5, 4]))
         first, second = second, first
 
 

@@ -16,7 +16,7 @@ from dragoman.model.attention.terms.recurrent import TrackedState
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermSizes
 from dragoman.model.memory import Memory
-from dragoman.model.state import each_tensor
+from dragoman.model.state import map_tensors
 from tests.builders import noise, shaken
 from tests.model import loops
 from tests.model.loops import Vector, array, join
@@ -44,11 +44,11 @@ def features(term: AttentionTerm) -> Tensor:
     carried, steps = term.start(before, prepared), []
     for t in range(STEPS):
         term_input = TermInput(*(tensor.unsqueeze(1) for tensor in (QUERIES[:, t], READ[:, t], before)))
-        terms = term(term_input, prepared, each_tensor(lambda tensor: tensor.unsqueeze(1), carried))
+        terms = term(term_input, prepared, map_tensors(lambda tensor: tensor.unsqueeze(1), carried))
         assert terms.prior is None
         assert terms.features is not None
         steps.append(terms.features.squeeze(1))
-        carried, before = each_tensor(lambda tensor: tensor.squeeze(1), terms.carried), WEIGHTS[:, t]
+        carried, before = map_tensors(lambda tensor: tensor.squeeze(1), terms.carried), WEIGHTS[:, t]
     return torch.stack(steps, 1)
 
 

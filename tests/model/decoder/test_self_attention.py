@@ -22,7 +22,7 @@ from dragoman.model.linear import use_backend
 from dragoman.model.output.output import Readout
 from dragoman.model.self_attention import POSITIONS, PositionsKind
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.state import select
+from dragoman.model.state import select_rows
 from tests.builders import BATCH, SIZE, build_model, noise, tile
 from tests.model import loops, transformer
 
@@ -111,8 +111,8 @@ def test_a_reference_can_go_on_where_another_ended() -> None:
 
 def reordered(state: DecoderState, rows: list[int], sentences: list[int] | None = None) -> DecoderState:
     """As `Seq2Seq.reorder` does with the decoder's part."""
-    source_state = state.source_state if sentences is None else select(state.source_state, torch.tensor(sentences))
-    return state._replace(step_state=select(state.step_state, torch.tensor(rows)), source_state=source_state)
+    source_state = state.source_state if sentences is None else select_rows(state.source_state, torch.tensor(sentences))
+    return state._replace(step_state=select_rows(state.step_state, torch.tensor(rows)), source_state=source_state)
 
 
 def test_rows_of_a_sentence_keep_their_own_past_when_a_beam_moves_them() -> None:

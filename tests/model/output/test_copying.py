@@ -32,7 +32,7 @@ from dragoman.search.ensemble import Ensemble
 from dragoman.search.greedy import Greedy
 from dragoman.search.search import Search
 from dragoman.search.shortlist import Shortlist, ShortlistPredictor
-from dragoman.training.objectives.teacher_forcing import force
+from dragoman.training.objectives.teacher_forcing import force_targets
 from tests.builders import SYMBOLS, build_model, noise, sentences, settings, shaken
 from tests.covering import cases, covering
 from tests.derivatives import assert_derivative
@@ -322,8 +322,8 @@ def test_every_attention_can_be_copied_from(parts: dict[str, str]) -> None:
     step = model.predict(torch.full((3,), model.start_id), model.begin(BATCH.sources))
     torch.testing.assert_close(step.log_probs.exp().sum(1), torch.ones(3, dtype=torch.float64))
     score = model.score(BATCH).log_probs.sum()
-    torch.testing.assert_close(force(model, BATCH).loss.total, -score)
-    assert_derivative(lambda: force(model.train(), BATCH).loss.total, model.parameters())
+    torch.testing.assert_close(force_targets(model, BATCH).loss.total, -score)
+    assert_derivative(lambda: force_targets(model.train(), BATCH).loss.total, model.parameters())
 
 
 def test_the_mean_of_the_heads_can_be_copied_from() -> None:
@@ -331,7 +331,7 @@ def test_the_mean_of_the_heads_can_be_copied_from() -> None:
     model = copying(decoder=layers, encoder=layers, bridge="none")
     step = model.predict(torch.full((3,), model.start_id), model.begin(BATCH.sources))
     torch.testing.assert_close(step.log_probs.exp().sum(1), torch.ones(3, dtype=torch.float64))
-    assert_derivative(lambda: force(model.train(), BATCH).loss.total, model.parameters())
+    assert_derivative(lambda: force_targets(model.train(), BATCH).loss.total, model.parameters())
 
 
 COMBINED: list[Any] = [
@@ -367,7 +367,7 @@ def test_words_of_several_sources_are_copied(kind: str, combination: Any) -> Non
         expected = looped(of_model(model), features[row], seen, SYMBOLS + 2)
         assert probabilities[row].tolist() == pytest.approx(expected)
         assert sum(expected) == pytest.approx(1.0)
-    assert_derivative(lambda: force(model.train(), batch).loss.total, model.parameters())
+    assert_derivative(lambda: force_targets(model.train(), batch).loss.total, model.parameters())
 
 
 @pytest.mark.slow
@@ -378,7 +378,7 @@ def test_it_learns_to_copy_words_that_it_does_not_know() -> None:
     batch = Batch((read([9, 4], [9], [5, 9], [9, 10]),), read([9], [9], [9], [10]), np.arange(4))
     for _ in range(150):
         optimizer.zero_grad()
-        loss = force(model, batch).loss
+        loss = force_targets(model, batch).loss
         (loss.total / loss.symbols).backward()
         optimizer.step()
     results = Greedy()(model.eval(), batch.sources)

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from dragoman.configuration.components import Spec, build
-from dragoman.model.output.hierarchical import AdaptiveSoftmax, ClassOutput, HuffmanOutput, huffman, ranks
+from dragoman.model.output.hierarchical import AdaptiveSoftmax, ClassOutput, HuffmanOutput, huffman_tree, ranks
 from dragoman.model.output.output import Readout
 from dragoman.model.output.table import OUTPUTS
 from tests.model.output.test_outputs import COUNTS, FEATURES, SYMBOLS, data, make_output
@@ -33,13 +33,13 @@ def cost(counts: list[int], lengths: list[int]) -> int:
 @pytest.mark.spec("D7")
 def test_a_code_of_huffman_worked_by_hand() -> None:
     """5 and 9 are joined to 14, 12 and 13 to 25, 14 and 16 to 30, 25 and 30 to 55, and 45 and 55 to the root."""
-    codes = ["".join(str(side) for _, side in way) for way in ways(huffman([5, 9, 12, 13, 16, 45]))]
+    codes = ["".join(str(side) for _, side in way) for way in ways(huffman_tree([5, 9, 12, 13, 16, 45]))]
     assert codes == ["1100", "1101", "100", "101", "111", "0"]
 
 
 @pytest.mark.parametrize("counts", [[1] * 8, [0] * 5, [2**n for n in range(12)], list(COUNTS), [7, 7]])
 def test_codes_are_prefix_free_and_as_short_as_their_entropy_allows(counts: list[int]) -> None:
-    paths = ways(huffman(counts))
+    paths = ways(huffman_tree(counts))
     lengths = list(map(len, paths))
     assert sum(2.0**-length for length in lengths) == 1
     assert len({tuple(way) for way in paths}) == len(counts)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dragoman.configuration.components import Spec, build
 from dragoman.data.alphabet import Alphabet
-from dragoman.data.batch import Batch, Spelled, TokenBatch
+from dragoman.data.batch import Batch, SpelledTokens, TokenBatch
 from dragoman.data.vocabulary import SPECIALS, UNK, SymbolTable
 from dragoman.deployment.export import unknown_part
 from dragoman.errors import UserError
@@ -27,7 +27,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
 from dragoman.search.shortlist import ShortlistPredictor
-from dragoman.training.objectives.teacher_forcing import force
+from dragoman.training.objectives.teacher_forcing import force_targets
 from tests.builders import BATCH, SYMBOLS, build_model, noise, part, settings, shaken, whole
 from tests.covering import Row, cases, covering
 from tests.derivatives import assert_derivative
@@ -130,7 +130,7 @@ def spelled_batch() -> Batch:
     ids = BATCH.target.ids.clone()
     ids[0, 1], ids[1, 2] = SYMBOLS + 2, SYMBOLS
     unknown = BATCH.target.ids.where(ids < SYMBOLS, UNK)
-    return BATCH._replace(target=BATCH.target._replace(ids=unknown, spelled=Spelled(ids, ALPHABET.words(OWN))))
+    return BATCH._replace(target=BATCH.target._replace(ids=unknown, spelled=SpelledTokens(ids, ALPHABET.words(OWN))))
 
 
 def models() -> Iterator[tuple[str, Seq2Seq]]:
@@ -241,10 +241,10 @@ def test_every_two_parts_train_together(parts: dict[str, str]) -> None:
     (source,) = batch.sources
     assert isinstance(source, TokenBatch)
     ids = source.ids.masked_fill(source.ids == 7, SYMBOLS + 1)
-    batch = batch._replace(sources=(source._replace(spelled=Spelled(ids, ALPHABET.words(OWN))),))
+    batch = batch._replace(sources=(source._replace(spelled=SpelledTokens(ids, ALPHABET.words(OWN))),))
     parameters, losses = list(model.parameters()), []
     for _ in range(3):
-        loss = force(model, batch).loss.total
+        loss = force_targets(model, batch).loss.total
         losses.append(loss.item())
         with torch.no_grad():
             for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters), strict=True):
@@ -260,7 +260,7 @@ def make_batch(source: int, symbols: tuple[int, ...], words: list[str]) -> Batch
     target = BATCH.target._replace(
         ids=ids,
         mask=torch.ones_like(ids, dtype=torch.bool),
-        spelled=Spelled(torch.tensor([[*numbers, 3]]), ALPHABET.words(words)),
+        spelled=SpelledTokens(torch.tensor([[*numbers, 3]]), ALPHABET.words(words)),
     )
     (read,) = BATCH.sources
     length = int(read.mask[source].sum())
@@ -273,7 +273,7 @@ def test_alphabets_have_the_digits_of_a_placeholder() -> None:
 
 def test_what_cannot_spell_is_told(golden: Golden) -> None:
     chained = settings(output=OUTPUT, normalizer={"kind": "hard", "order": 1})
-    golden("; ".join(str(problem) for problem in building.problems(whole(chained))))
+    golden("; ".join(str(problem) for problem in building.find_problems(whole(chained))))
     with pytest.raises(UserError):
         building.build(chained, (SYMBOLS,), SYMBOLS)
     assert unknown_part(MODELS["none"]) == "the output HybridOutput"

@@ -146,7 +146,7 @@ class Workshop:
 _read = cache(yaml.read)
 
 
-def _read_once(text: str, name: str) -> yaml.Document:
+def _read_once(text: str, name: str) -> yaml.YamlDocument:
     return deepcopy(_read(text, name))
 
 

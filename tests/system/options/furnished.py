@@ -12,7 +12,7 @@ import numpy as np
 from typer.testing import CliRunner
 
 from dragoman.cli import app
-from dragoman.cli.streams import Output
+from dragoman.cli.streams import OutputStream
 from dragoman.evaluation.human import blinding
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.serving.corrections import Correction, Corrections, TranslationRecord
@@ -171,16 +171,16 @@ def _begin() -> None:
         (6, ("translate", "runs/toy", "more.en", "-o", "begun", "--batch-lines=4")),
         (2, ("postedit", "runs/edit", "--translation=more.mt", "-o", "edited")),
     ):
-        with patch.object(Output, "write", _until(calls)):
+        with patch.object(OutputStream, "write", _until(calls)):
             _type(*words, code=130)
         assert Path(f"{words[words.index('-o') + 1]}.partial").exists()
 
 
-def _until(calls: int) -> Callable[[Output, Iterable[str]], None]:
+def _until(calls: int) -> Callable[[OutputStream, Iterable[str]], None]:
     """What writes lines until it is called so often: then comes Ctrl-C."""
-    write, left = Output.write, calls
+    write, left = OutputStream.write, calls
 
-    def write_or_stop(output: Output, lines: Iterable[str]) -> None:
+    def write_or_stop(output: OutputStream, lines: Iterable[str]) -> None:
         nonlocal left
         left -= 1
         if not left:

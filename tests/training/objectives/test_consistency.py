@@ -15,9 +15,9 @@ from dragoman.model.embedding import Embedding
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training import session
 from dragoman.training.objectives.consistency import CONSISTENCIES, NoConsistency, RDrop, TokenCutoff, cut, divergence
-from dragoman.training.objectives.penalties import Coverage
+from dragoman.training.objectives.penalties import CoveragePenalty
 from dragoman.training.objectives.scheduled_sampling import ScheduledSampling
-from dragoman.training.objectives.teacher_forcing import TeacherForcing, force
+from dragoman.training.objectives.teacher_forcing import TeacherForcing, force_targets
 from tests.builders import BATCH, build_model, context, copied, noise
 from tests.derivatives import assert_derivative
 from tests.golden import Golden
@@ -78,7 +78,7 @@ def test_the_gradient_is_the_derivative(kind: str) -> None:
 def test_the_loss_is_that_of_all_passes_with_their_penalties_and_what_they_differ_in(
     kind: str, make_config: Any
 ) -> None:
-    model, consistency, penalty = trained(), KINDS[kind], Coverage(4, weight=2.0)
+    model, consistency, penalty = trained(), KINDS[kind], CoveragePenalty(4, weight=2.0)
     objective = make_config(context(penalties={"coverage": penalty}, consistency=consistency))
     assert objective.parts == ("cross_entropy", "coverage", "consistency")
     objective.after_step(True)
@@ -102,10 +102,10 @@ def test_the_loss_is_that_of_all_passes_with_their_penalties_and_what_they_diffe
 
 def test_passes_have_dropout_masks_of_their_own() -> None:
     model = trained()
-    first, second = RDrop().passes(lambda: force(model, BATCH), model)
+    first, second = RDrop().passes(lambda: force_targets(model, BATCH), model)
     assert float(first.loss.total.detach()) != float(second.loss.total.detach())
     model.eval()
-    first, second = RDrop().passes(lambda: force(model, BATCH), model)
+    first, second = RDrop().passes(lambda: force_targets(model, BATCH), model)
     assert torch.equal(first.readout.features, second.readout.features)
 
 
@@ -139,10 +139,10 @@ def test_symbols_are_cut_whole_on_both_sides_and_only_in_further_passes(monkeypa
 
 def test_the_cut_ends_with_the_passes_whatever_happens() -> None:
     model = build_model()
-    before = force(model, BATCH).loss.total
+    before = force_targets(model, BATCH).loss.total
     with pytest.raises(ZeroDivisionError), cut(model, 0.9):
         raise ZeroDivisionError
-    assert torch.equal(force(model, BATCH).loss.total, before)
+    assert torch.equal(force_targets(model, BATCH).loss.total, before)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_every_parameter_learns_by_any_exact_output(output: dict[str, Any]) -> N
 
 def test_without_it_there_is_one_pass() -> None:
     model = build_model()
-    assert len(NoConsistency().passes(lambda: force(model, BATCH), model)) == 1
+    assert len(NoConsistency().passes(lambda: force_targets(model, BATCH), model)) == 1
     assert TeacherForcing(context(consistency=NoConsistency())).parts == ()
 
 

@@ -285,7 +285,7 @@ def test_what_fits_is_accepted(name: str) -> None:
 
 def test_no_jump_goes_back_where_none_is_seen() -> None:
     for option in ({"monotonic": True}, {"jump": 3}):
-        (problem,) = build.problems(whole(settings(normalizer={"kind": "hard", **option})))
+        (problem,) = build.find_problems(whole(settings(normalizer={"kind": "hard", **option})))
         assert str(problem).startswith("model.attention.normalizer: ")
         assert "order: 0 does not see" in str(problem)
 

@@ -12,7 +12,13 @@ from dragoman.data.batch import Batch, SourceBatch, TokenBatch
 from dragoman.model import build
 from dragoman.model.memory import Memory
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.training.objectives.penalties import PENALTIES, Coverage, Fertility, Penalty, Supervised
+from dragoman.training.objectives.penalties import (
+    PENALTIES,
+    CoveragePenalty,
+    FertilityPenalty,
+    Penalty,
+    SupervisedPenalty,
+)
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from tests import builders
 from tests.builders import BATCH, build_model, context, noise, part, shaken
@@ -61,28 +67,30 @@ def test_supervised_attention_is_the_cross_entropy_of_the_links() -> None:
             sources = [j for j, target in links if target == t]
             for j in sources:
                 expected -= math.log(weights[t][j]) / len(sources)
-    assert float(Supervised(SIZE, weight=0.5)(*looked(ALIGNED), ALIGNED)) == pytest.approx(0.5 * expected, abs=1e-9)
+    assert float(SupervisedPenalty(SIZE, weight=0.5)(*looked(ALIGNED), ALIGNED)) == pytest.approx(
+        0.5 * expected, abs=1e-9
+    )
 
 
 @pytest.mark.spec("B13")
 def test_words_without_a_link_can_be_taught_to_look_at_the_end() -> None:
     batch = BATCH._replace(links=dense([LINKED[0], LINKED[1], set()], BATCH))
     weights, memory = looked(batch)
-    expected = float(Supervised(SIZE)(weights, memory, batch))
+    expected = float(SupervisedPenalty(SIZE)(weights, memory, batch))
     for row, links in enumerate(LINKED[:2]):  # the third has no link at all
         end = int(memory.mask[row].sum()) - 1
         for t in range(int(batch.target.mask[row].sum()) - 1):
             if t not in {target for _, target in links}:
                 expected -= math.log(weights[row, t, end])
-    assert float(Supervised(SIZE, unlinked="end")(*looked(batch, extreme=7.0), batch)) == pytest.approx(expected)
-    assert expected > float(Supervised(SIZE)(weights, memory, batch)) + 1
+    assert float(SupervisedPenalty(SIZE, unlinked="end")(*looked(batch, extreme=7.0), batch)) == pytest.approx(expected)
+    assert expected > float(SupervisedPenalty(SIZE)(weights, memory, batch)) + 1
 
 
 @pytest.mark.spec("B13")
 def test_a_weight_of_zero_where_a_link_is_costs_much_and_no_more() -> None:
     weights, memory = looked(ALIGNED)
     weights = torch.zeros_like(weights).requires_grad_()
-    loss = Supervised(SIZE)(weights, memory, ALIGNED)
+    loss = SupervisedPenalty(SIZE)(weights, memory, ALIGNED)
     loss.backward()
     assert float(loss.detach()) == pytest.approx(5 * -math.log(1e-30))
     assert weights.grad is not None
@@ -97,12 +105,12 @@ def test_coverage_is_the_overlap_with_the_past() -> None:
         for t, row in enumerate(weights):
             for j in range(len(row)):
                 expected += min(row[j], sum(weights[before][j] for before in range(t)))
-    assert float(Coverage(SIZE, weight=2.0)(*looked(ALIGNED), ALIGNED)) == pytest.approx(2 * expected, abs=1e-9)
+    assert float(CoveragePenalty(SIZE, weight=2.0)(*looked(ALIGNED), ALIGNED)) == pytest.approx(2 * expected, abs=1e-9)
 
 
 @pytest.mark.spec("B19")
 def test_fertility_is_the_density_of_a_normal_that_the_encoder_state_gives() -> None:
-    penalty = shaken(Fertility(SIZE))
+    penalty = shaken(FertilityPenalty(SIZE))
     p = numbers(penalty)
     expected = 0.0
     for weights, states, _ in each_pair(ALIGNED):
@@ -163,7 +171,7 @@ def test_teacher_forcing_adds_them_and_every_parameter_learns(kind: str) -> None
     model, penalty = build_model(), shaken(PENALTIES[kind](SIZE))
     memories = model.encode(ALIGNED.sources)
     unrolled = model.unroll(model.start(memories), ALIGNED.target.ids)
-    other = Coverage(SIZE, weight=2.0)
+    other = CoveragePenalty(SIZE, weight=2.0)
     plain, penalized = (
         TeacherForcing(context())(model, ALIGNED),
         TeacherForcing(context(penalties={"one": penalty, "other": other}))(model, ALIGNED),
@@ -215,7 +223,7 @@ def test_sums_are_in_float32_under_autocast(kind: str) -> None:
 
 def test_supervision_without_links_is_a_fault() -> None:
     with pytest.raises(ValueError, match="the batch has no links"):
-        Supervised(SIZE)(*looked(BATCH), BATCH)
+        SupervisedPenalty(SIZE)(*looked(BATCH), BATCH)
 
 
 TIMES = {4: 1, 5: 2, 6: 3}  # how often a word is to be written
@@ -243,7 +251,7 @@ def learn(penalty: Penalty | None, steps: int = 80) -> tuple[Seq2Seq, Batch]:
 
 
 @torch.no_grad()
-def report_steps(penalty: Fertility, model: Seq2Seq, batch: Batch) -> list[float]:
+def report_steps(penalty: FertilityPenalty, model: Seq2Seq, batch: Batch) -> list[float]:
     """The mean fertility that encoder states tell of each word."""
     (memory,) = model.encode(batch.sources)
     mean = functional.softplus(penalty.moments(memory.states))[..., 0]
@@ -255,7 +263,7 @@ def report_steps(penalty: Fertility, model: Seq2Seq, batch: Batch) -> list[float
 def test_fertility_learns_how_many_words_a_word_takes() -> None:
     """Some attention goes to the end symbol, so that fertilities are in proportion to the words, and below."""
     torch.manual_seed(2)
-    penalty, check_learnable = Fertility(24), Fertility(24)
+    penalty, check_learnable = FertilityPenalty(24), FertilityPenalty(24)
     model, batch = learn(penalty)
     one, two, three = report_steps(penalty, model, batch)
     assert one + 0.3 < two < three - 0.3
@@ -268,11 +276,11 @@ def test_fertility_learns_how_many_words_a_word_takes() -> None:
 def test_coverage_keeps_attention_from_where_it_has_been() -> None:
     """Attention that has been somewhere goes elsewhere, as far as the words allow."""
     overlaps: list[float] = []
-    for penalty in (None, Coverage(24, weight=2.0)):
+    for penalty in (None, CoveragePenalty(24, weight=2.0)):
         model, batch = learn(penalty)
         memories = model.encode(batch.sources)
         unrolled = model.unroll(model.start(memories), batch.target.ids)
-        overlap = Coverage(24)(unrolled.weights, memories[0], batch)
+        overlap = CoveragePenalty(24)(unrolled.weights, memories[0], batch)
         overlaps.append(overlap.item() / int(batch.target.mask.sum()))
     free, covered = overlaps
     assert covered < 0.6 * free

@@ -10,7 +10,7 @@ from dragoman.data.batch import Batch
 from dragoman.data.vocabulary import BOS, PAD, UNK
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training.objectives.scheduled_sampling import ScheduledSampling
-from dragoman.training.objectives.teacher_forcing import TeacherForcing, force
+from dragoman.training.objectives.teacher_forcing import TeacherForcing, force_targets
 from tests.builders import BATCH, build_model, context, pairs
 
 MODELS = {
@@ -65,11 +65,11 @@ def test_the_loss_is_that_of_the_reference_after_what_was_read(name: str) -> Non
         objective.after_step(True)
         loss = objective(model, BATCH)
         read = greedily(model, BATCH)
-        expected = force(model, BATCH, lambda *_: read).loss
+        expected = force_targets(model, BATCH, lambda *_: read).loss
     assert float(loss.total) == pytest.approx(float(expected.total), abs=1e-9)
     assert loss.symbols == int(BATCH.target.mask.sum())
     assert not torch.equal(read, BATCH.target.ids)
-    assert float(loss.total) != pytest.approx(float(force(model, BATCH).loss.total.detach()), abs=1e-3)
+    assert float(loss.total) != pytest.approx(float(force_targets(model, BATCH).loss.total.detach()), abs=1e-3)
 
 
 @pytest.mark.spec("G2")
@@ -107,7 +107,7 @@ def test_no_gradient_passes_through_what_was_read() -> None:
     objective.after_step(True)
     loss = objective(model, BATCH).total
     read = greedily(model, BATCH)
-    expected = force(model, BATCH, lambda *_: read).loss.total
+    expected = force_targets(model, BATCH, lambda *_: read).loss.total
     for one, two in zip(
         *(torch.autograd.grad(total, list(model.parameters())) for total in (loss, expected)), strict=True
     ):
@@ -123,5 +123,5 @@ def test_a_word_of_the_source_that_the_vocabulary_lacks_is_read_as_unknown(monke
     with torch.no_grad():
         read = objective._mixed(model, model.begin(BATCH.sources), BATCH.target)
         assert (read[:, :-1] == UNK).all()
-        unknown = force(model, BATCH, lambda *_: read).loss
+        unknown = force_targets(model, BATCH, lambda *_: read).loss
         assert float(objective(model, BATCH).total) == pytest.approx(float(unknown.total))

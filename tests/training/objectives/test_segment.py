@@ -14,7 +14,7 @@ from dragoman.model.decoder.rnn import RnnDecoder
 from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.greedy import Greedy
-from dragoman.search.streaming import Adaptive, stream
+from dragoman.search.streaming import AdaptivePolicy, stream
 from dragoman.training import checks
 from dragoman.training.objectives.segment import Segment, log_likelihood, shift_of
 from dragoman.training.objectives.table import OBJECTIVES
@@ -178,7 +178,7 @@ def test_the_table_names_it() -> None:
 
 def online(model: Seq2Seq, source: list[int]) -> tuple[list[int], list[int]]:
     """Symbols, and how many of the source had been read when each was decided."""
-    steps = list(stream(Adaptive(model, [[symbol] for symbol in source], Greedy().limit, torch.device("cpu"))))
+    steps = list(stream(AdaptivePolicy(model, [[symbol] for symbol in source], Greedy().limit, torch.device("cpu"))))
     return [step.symbol for step in steps], [step.read for step in steps]
 
 

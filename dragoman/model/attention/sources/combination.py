@@ -48,7 +48,7 @@ class Combination(nn.Module, ABC):
         """Return the weights split by source, that of a sentinel last."""
 
 
-def begin_as_sum(projections: Sequence[Linear]) -> None:
+def initialize_as_sum(projections: Sequence[Linear]) -> None:
     """Initialize U_c of (7) and (10): orthogonal, times the number of inputs combined. Their weights are nearly equal
     at first, so that the context starts as the sum of the inputs, at their scale; with torch's default initialization
     it would be so small that the decoder learns late to attend.

@@ -13,12 +13,12 @@ from dragoman.model.attention.attention import (
     AttentionOutput,
     GlobalAttention,
     PreparedSource,
-    by_row,
-    by_sentence,
+    flatten_sentences,
+    group_by_sentence,
 )
 from dragoman.model.attention.normalizers import Hard, LinearChain
 from dragoman.model.attention.scores import AlignmentScore
-from dragoman.model.attention.sources.combination import Combination, DecoderQuery, begin_as_sum
+from dragoman.model.attention.sources.combination import Combination, DecoderQuery, initialize_as_sum
 from dragoman.model.attention.sources.sentinel import Sentinel
 from dragoman.model.linear import Linear, linear
 from dragoman.model.memory import Memory
@@ -83,7 +83,7 @@ class Flat(Combination):
             values = _projections(scores)
         else:
             values = [Linear(score.state_size, size or query_size, bias=False) for score in scores]
-        begin_as_sum(values)
+        initialize_as_sum(values)
         self.values = nn.ModuleList(values)
         self.size = values[0].out_features
         self.bias = nn.Parameter(torch.zeros(len(scores)))
@@ -119,7 +119,7 @@ class Flat(Combination):
         ):
             terms = attention.term_outputs(decoder_query.query, decoder_query.embedded, source, past)
             energies.append(
-                attention.energies(by_sentence(decoder_query.query, source), source, terms) + self.bias[number]
+                attention.energies(group_by_sentence(decoder_query.query, source), source, terms) + self.bias[number]
             )
             carried.append(terms.carried)
         alone: Tensor | None = None
@@ -131,8 +131,8 @@ class Flat(Combination):
         weights = self._normalized(torch.cat(energies, -1))  # (B, T, S)
         values = attended.values
         # The sentinel differs from row to row, unlike the values of a sentence, so it is added apart.
-        context = by_row(torch.bmm(weights[..., : values.size(1)].to(values.dtype), values))
-        flat: Tensor = by_row(weights)
+        context = flatten_sentences(torch.bmm(weights[..., : values.size(1)].to(values.dtype), values))
+        flat: Tensor = flatten_sentences(weights)
         if alone is not None:
             context = context + flat[:, -1:].to(values.dtype) * self.project(len(self.attentions), alone).squeeze(1)
         parts = self.by_source(flat, attended)

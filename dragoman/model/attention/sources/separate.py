@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from dragoman.configuration.values import Size
 from dragoman.model.attention.attention import Attention, AttentionHistory, AttentionOutput
 from dragoman.model.attention.normalizers import softmax
-from dragoman.model.attention.sources.combination import Combination, DecoderQuery, begin_as_sum
+from dragoman.model.attention.sources.combination import Combination, DecoderQuery, initialize_as_sum
 from dragoman.model.attention.sources.sentinel import Sentinel
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
@@ -147,7 +147,7 @@ class Hierarchical(Separate):
         self.query = Linear(query_size, self.size, bias=False)
         keys = [Linear(input_size, self.size, bias=False) for input_size in sizes]
         values = keys if share_projections else [Linear(input_size, self.size, bias=False) for input_size in sizes]
-        begin_as_sum(values)
+        initialize_as_sum(values)
         self.keys = nn.ModuleList(keys)
         self.values = self.keys if share_projections else nn.ModuleList(values)
         self.vector = nn.Parameter(torch.zeros(self.size))  # so that all beta start equal

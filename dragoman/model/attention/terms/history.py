@@ -13,7 +13,7 @@ from dragoman.model.memory import Memory
 from dragoman.model.shapes import Float
 
 
-def around(numbers: Float[Tensor, "B T S"], width: int) -> Float[Tensor, "B T S F"]:
+def neighborhood(numbers: Float[Tensor, "B T S"], width: int) -> Float[Tensor, "B T S F"]:
     """Return the numbers at positions j - width ... j + width for each j; 0 outside."""
     return functional.pad(numbers, (width, width)).unfold(-1, 2 * width + 1, 1)
 
@@ -30,7 +30,7 @@ class MarkovTerm(AttentionTerm):
         return ()
 
     def forward(self, term_input: TermInput, prepared: Any, carried: Any) -> TermOutput:
-        return TermOutput((), around(term_input.weights, self.width))
+        return TermOutput((), neighborhood(term_input.weights, self.width))
 
 
 @final
@@ -46,7 +46,7 @@ class FertilityTerm(AttentionTerm):
 
     def forward(self, term_input: TermInput, prepared: Any, carried: Float[Tensor, "B T S"]) -> TermOutput:
         total = carried + term_input.weights
-        return TermOutput(total, around(total, self.width))
+        return TermOutput(total, neighborhood(total, self.width))
 
 
 @final

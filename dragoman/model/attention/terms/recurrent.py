@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from dragoman.configuration.values import Size, Width
-from dragoman.model.attention.terms.history import around
+from dragoman.model.attention.terms.history import neighborhood
 from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermOutput, TermSizes
 from dragoman.model.embedding import LookupEmbedding
 from dragoman.model.memory import Memory
@@ -113,4 +113,4 @@ class Recurrent(RecurrentTerm):
         self.width = width
 
     def forward(self, term_input: TermInput, prepared: Any, carried: TrackedState) -> TermOutput:
-        return self.follow(self.cell.project(around(term_input.weights, self.width)), carried)
+        return self.follow(self.cell.project(neighborhood(term_input.weights, self.width)), carried)

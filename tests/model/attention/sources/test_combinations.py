@@ -19,7 +19,7 @@ from dragoman.model.attention.sources.table import COMBINATIONS
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.terms.term import TermSizes
 from dragoman.model.memory import Memory
-from dragoman.model.state import select
+from dragoman.model.state import select_rows
 from tests.builders import noise, shaken
 from tests.derivatives import assert_derivative
 from tests.model import combined, loops
@@ -252,7 +252,7 @@ def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(name: 
         return steps
 
     paths = [alone(0), alone(100)]
-    history: AttentionHistory = select(combination.start(attended), torch.tensor([0, 0, 1, 1, 2, 2]))
+    history: AttentionHistory = select_rows(combination.start(attended), torch.tensor([0, 0, 1, 1, 2, 2]))
     for t in range(3):
         seeds = (t, 100 + t) if t % 2 == 0 else (100 + t, t)
         parts = zip(make_query(seeds[0]), make_query(seeds[1]), strict=True)
@@ -261,7 +261,7 @@ def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(name: 
         for place in range(2):
             path = paths[place if t % 2 == 0 else 1 - place]
             torch.testing.assert_close(output.history.weights[place::2], path[t])
-        history = select(output.history, torch.tensor([1, 0, 3, 2, 5, 4]))
+        history = select_rows(output.history, torch.tensor([1, 0, 3, 2, 5, 4]))
 
 
 @each_kind
