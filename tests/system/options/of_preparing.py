@@ -78,7 +78,7 @@ def _outlook(config: Config) -> Iterator[str]:
 OUTLOOK = Watch("dragoman.cli.init.outlook", _outlook)
 TRAIN = (
     Watch(TRAINED, _nothing),
-    Watch("dragoman.cli.train.table", lambda configs: ""),
+    Watch("dragoman.cli.train.seed_table", lambda configs: ""),
     Watch("dragoman.cli.gate.judge", _nothing),
 )
 WATCHED = {
