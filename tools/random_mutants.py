@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import unified_diff
 from importlib import import_module
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +36,13 @@ from rich.console import Console
 from tools.mutants import ROOT, copied
 
 FOLDERS = [f"dragoman/{name}" for name in "cli documents files search translation serving deployment".split()]
-TESTS = [f"tests/{path.removeprefix('dragoman/')}" for path in FOLDERS if path != "dragoman/files"]
-TESTS += [f"tests/{name}" for name in "evaluation system text test_cli.py test_files.py test_interface.py".split()]
+TESTS = "cli corpus deployment documents evaluation run search serving system text training translation visualization"
+TESTS += " test_cli.py test_files.py test_inspection.py test_interface.py test_reporting.py"
 PYTEST = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--timeout=100", "-m", "not slow"]
 PYTEST += ["--ignore=tests/serving/test_page.py"]  # starts a browser
 LIBRARIES = "hypothesis jaxtyping lxml torch".split()  # that are imported once, and not for each mutant
-AT_MOST = 20  # tests of the nearest file, and as many of others, that try a mutant
+AT_MOST = 20  # tests of the nearest file, and as many of others, that try a mutant first
+SECONDS = 60  # of processor time for all other tests that run the line, if these pass
 
 
 class Recorder:
@@ -189,8 +190,8 @@ def covering(path: Path, line: int, coverage: CoverageData) -> set[str]:
 
 
 def select(contexts: Collection[str], module: str, seconds: Mapping[str, float]) -> list[list[str]]:
-    """Choose fast tests: of the file whose name is nearest to the module's, then of as many other files as possible.
-    Tests that run the line come before those of files whose fixtures run it.
+    """Choose fast tests: of the file whose name is nearest to the module's, then of as many other files as possible,
+    then all that run the line. Tests that run the line come before those of files whose fixtures run it.
     """
     by_file = defaultdict[str, list[str]](list)
     for test in sorted(seconds, key=lambda test: (test not in contexts, seconds[test])):
@@ -205,6 +206,9 @@ def select(contexts: Collection[str], module: str, seconds: Mapping[str, float])
     nearest, *other_files = sorted(by_file, key=lambda file: (-common[file], -len(by_file[file]), file))
     ranked = sorted((rank, seconds[test], test) for file in other_files for rank, test in enumerate(by_file[file]))
     groups = [by_file[nearest][:AT_MOST], [test for _, _, test in ranked[:AT_MOST]]]
+    left = sorted({test for test in contexts if test in seconds}.difference(*groups), key=lambda test: seconds[test])
+    totals = accumulate(seconds[test] for test in left)
+    groups.append([test for test, total in zip(left, totals, strict=True) if total <= SECONDS])
     return [group for group in groups if group]
 
 
@@ -263,7 +267,9 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--hours", type=float, default=3, help="start no mutant after so many hours (default 3)")
     parser.add_argument("--folders", nargs="+", default=FOLDERS, help="folders whose modules are changed")
-    parser.add_argument("--tests", nargs="+", default=TESTS, help="files and folders of tests")
+    parser.add_argument(
+        "--tests", nargs="+", default=[f"tests/{name}" for name in TESTS.split()], help="files and folders of tests"
+    )
     options = parser.parse_args(arguments)
     out, progress = (Console(stderr=stderr, highlight=False, markup=False, soft_wrap=True) for stderr in (False, True))
     deadline = time.monotonic() + 3600 * options.hours

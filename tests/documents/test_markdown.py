@@ -83,6 +83,8 @@ def test_layout_comes_through(text: str, expected: str) -> None:
         ('=== "one two"\n\n    six nine\n', '=== "TWO ONE"\n\n    NINE SIX\n'),
         ('!!! note "a"\n    one two\n\n    !!! tip inline "b c"\n        six nine\n\n    ten one\n',
          '!!! note "A"\n    TWO ONE\n\n    !!! tip inline "C B"\n        NINE SIX\n\n    ONE TEN\n'),
+        ('!!! note\n    one\n\n    !!! tip\n        two\n\n    six\n\n        !!! note "one two"\n',  # is code there
+         '!!! note\n    ONE\n\n    !!! tip\n        TWO\n\n    SIX\n\n        !!! note "one two"\n'),
         ("!!! note\n    one two\n\n    ```\n    six nine\n    ```\n\n        ten one\n",
          "!!! note\n    TWO ONE\n\n    ```\n    six nine\n    ```\n\n        ten one\n"),
         ("- one\n\n    !!! note\n        two six\n", "- ONE\n\n    !!! note\n        SIX TWO\n"),

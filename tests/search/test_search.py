@@ -50,6 +50,13 @@ searches = pytest.mark.parametrize(
 stepwise = pytest.mark.parametrize("search", EVERY.values(), ids=EVERY)
 
 
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_all_searches_limit_lengths_alike_by_default(kind: str) -> None:
+    options = components.complete(SEARCHES, Spec(kind)).options
+    limits = ("length_ratio", "length_margin", "min_length_ratio", "min_length_margin")
+    assert [options[name] for name in limits] == [2.0, 10, 0.0, 0]
+
+
 class Mean(Predictor[tuple[DecoderState, ...]]):
     """Models that translate together: the mean of their probabilities, and of their attention."""
 

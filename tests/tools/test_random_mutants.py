@@ -82,6 +82,10 @@ def test_near_and_fast_tests_come_first() -> None:
     near, far = select(contexts, "dragoman/search/beam.py", seconds)
     assert [test[-1] for test in near] == ["b", "c", "a"]
     assert [test[-1] for test in far] == ["x", "z", "y"]
+    seconds = {f"tests/test_io.py::{number}": 3.0 for number in range(50)}
+    groups = select(set(seconds), "dragoman/io.py", seconds)
+    assert [len(group) for group in groups] == [20, 20]  # the latter of all left, in a minute
+    assert not set(groups[0]) & set(groups[1])
     assert select({"tests/test_io.py::failed"}, "dragoman/search/beam.py", seconds) == []
 
 
