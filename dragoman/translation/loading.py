@@ -7,7 +7,7 @@ from typing import Any, Literal, cast, get_args
 from torch import nn
 
 from dragoman import devices
-from dragoman.configuration import arguments
+from dragoman.configuration import arguments, components
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus import dictionary as dictionary_files
 from dragoman.corpus.dictionary import Dictionary
@@ -27,6 +27,7 @@ from dragoman.run.run import Run
 from dragoman.search import shortlist as shortlists
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.shortlist import Shortlist
+from dragoman.search.table import SEARCHES
 from dragoman.text.protection import Protection
 from dragoman.text.tokenizer import MARKS
 from dragoman.translation.attribution.nearest_pairs import similar
@@ -157,6 +158,8 @@ def _folders(folder: str | Path | Sequence[str | Path]) -> list[str | Path]:
 def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memory: str | Path | None) -> Translator:
     """Return the translator of one run."""
     data, folder = run.config.data, run.folder.path
+    for problem in components.problems(SEARCHES, run.config.search, ("search",)):
+        raise UserError(f"{run.folder.config}: {problem}")
     translation_memory = load_matcher(data, run.sources, folder, memory) if data.recalled else None
     rest = processor_of(run.config, run.sources, run.target, folder, translation_memory), run.config.search, device
     if engine == "onnx":

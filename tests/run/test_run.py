@@ -110,6 +110,12 @@ def test_a_missing_file_is_named(name: str, run: Path) -> None:
     assert str(run) in error_of(run)
 
 
+def test_an_unknown_option_of_the_search_is_reported_with_its_file_and_key(run: Path) -> None:
+    config = run / "config.yaml"
+    config.write_text(config.read_text("utf-8").replace("\n  normalization:", "\n  normalisation:"), "utf-8")
+    assert error_of(run).startswith(f"{config}: search.normalisation: unknown key, did you mean 'normalization'?")
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
