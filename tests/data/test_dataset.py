@@ -381,7 +381,7 @@ def prepare_and_die(where: object, name: str, calls: int) -> None:
 @pytest.mark.parametrize(
     ("where", "name", "calls"),
     [
-        (preparation, "learn", 0),
+        (preparation, "learn_inventories", 0),
         (learning, "Vocabulary", 1),
         (TextPipeline, "save", 1),
         (Vocabulary, "save", 1),

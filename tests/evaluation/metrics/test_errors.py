@@ -98,7 +98,7 @@ def test_error_rates_are_jiwers(segments: Segments) -> None:
 def test_word_and_character_error_rates_are_token_error_rates(segments: Segments) -> None:
     """Of several references too."""
     for unit, metric in (("token", WordErrorRate), ("character", CharacterErrorRate)):
-        wanted = build(METRICS, Spec("token_error_rate", {"tokenizer": unit})).corpus(*segments).value
+        wanted = build(METRICS, Spec("token_error_rate", {"unit": unit})).corpus(*segments).value
         assert metric().corpus(*segments).value == wanted
     assert WordErrorRate(lowercase=True).corpus(["A b"], [["a b"]]) == Score("WER", 0.0, "nrefs:1|case:lc")
 
