@@ -224,6 +224,9 @@ def try_mutant(mutation: MutationSpec, groups: Sequence[Sequence[str]], project:
     try:
         for group, limit in zip(groups, limits, strict=True):
             status, text = run_tests(group, project, limit)
+            if status == pytest.ExitCode.USAGE_ERROR:  # the mutant has changed a parameter that names a case
+                functions = list(dict.fromkeys(test.partition("[")[0] for test in group))
+                status, text = run_tests(functions, project, 10 * limit)
             if status != pytest.ExitCode.OK:
                 outcome, output = TestOutcome.KILLED, "timeout" if status is None else text[-3000:]
                 break
