@@ -21,6 +21,7 @@ lint: $(DEV)
 	$(BIN)/mypy --strict dragoman phrasebook tools benchmarks tests
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m tools.check_changelog
+	$(BIN)/python -m tools.names
 
 quick: $(DEV)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not slow"

@@ -20,7 +20,7 @@ from benchmarks.corpus import Corpus
 from benchmarks.jobs import Job
 from benchmarks.report import Report, Row, table
 from dragoman import devices, threads
-from dragoman.configuration import document
+from dragoman.configuration import config_file
 from dragoman.configuration.config import DeviceConfig
 from dragoman.errors import UserError
 from dragoman.run.folder import RunFolder
@@ -111,7 +111,7 @@ def run(options: argparse.Namespace, console: Console) -> Report:
         folder = Path(name)
         run_folder = RunFolder(folder / "run")
         prepared = corpus.prepare(files, folder, sizes, pairs=64 if options.tiny else 8000)
-        config = document.load(folder / "config.yaml")
+        config = config_file.load(folder / "config.yaml")
         report = Report(_machine(options), prepared.name, provenance.of(config), products(options, folder))
         if not {"greedy", "beam"}.isdisjoint(options.works):
             for line in decoder.prepare(config, run_folder):

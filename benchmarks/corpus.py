@@ -10,7 +10,7 @@ import numpy.typing as npt
 from benchmarks import architecture
 from benchmarks.architecture import Sizes
 from benchmarks.jobs import lines
-from dragoman.configuration import document
+from dragoman.configuration import config_file
 from dragoman.configuration.config import Config
 from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import read_pairs
@@ -49,7 +49,7 @@ def prepare(files: Path | None, folder: Path, sizes: Sizes, pairs: int) -> Corpu
     train, dev, test = map(str, places)
     data = DataConfig(source="en", target="de", train=(train,), dev=dev)
     config = checks.complete(architecture.config(sizes, data, unit))
-    (folder / "config.yaml").write_text(document.dump(config), encoding="utf-8")
+    (folder / "config.yaml").write_text(config_file.dump(config), encoding="utf-8")
     prepared = Dataset.prepare(config.data, config.text, config.seed, folder / "run")
     (language,) = prepared.sources
     assert isinstance(language, Language)

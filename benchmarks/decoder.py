@@ -3,7 +3,7 @@
 import torch
 
 from dragoman.cli import shortlist
-from dragoman.configuration import document
+from dragoman.configuration import config_file
 from dragoman.configuration.config import Config
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import EOS
@@ -13,7 +13,7 @@ from dragoman.model import build
 from dragoman.model.weights import weights, write_tensors
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
-from dragoman.training.folder import write_proof
+from dragoman.training.training_folder import write_proof
 
 NEVER = -1e4  # logit of the end symbol: only the limit ends a translation
 
@@ -28,7 +28,7 @@ def prepare(config: Config, folder: RunFolder) -> list[str]:
     model.output.get_parameter("bias").data[EOS] = NEVER
     write_tensors(folder.weights(), weights(model), {})
     write_proof(folder)
-    folder.config.write_text(document.dump(config), encoding="utf-8")
+    folder.config.write_text(config_file.dump(config), encoding="utf-8")
     shortlist.shortlist(shortlist.ShortlistOptions(folder.path))
     try:
         export.write(Run.load(folder.path), int8=True)

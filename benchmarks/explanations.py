@@ -26,7 +26,7 @@ from dragoman.evaluation.alignment import AlignmentQuality, error_rate, links
 from dragoman.run.run import Run
 from dragoman.text.pipeline import TextPipeline
 from dragoman.training import checks, session
-from dragoman.translation.explanation import METHODS, Explanation
+from dragoman.translation.explanation.explanation import METHODS, Explanation
 from dragoman.translation.translator import Translator
 from phrasebook import corpus
 

@@ -23,7 +23,7 @@ from benchmarks.contest import Contender, Figures, measure
 from benchmarks.jobs import Job
 from benchmarks.prepared import Corpus, Row, aligned, documents, phrasebook, write
 from benchmarks.trainings import apart, keep_options, run_command
-from dragoman.configuration import document
+from dragoman.configuration import config_file
 from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus.pharaoh import read_gold
 from dragoman.errors import UserError
@@ -112,7 +112,7 @@ def speeds(rows: Sequence[Row], prepared: Corpus, folder: Path, console: Console
         place.mkdir(parents=True, exist_ok=True)
         endless = {"training.epochs": "null", "training.steps": "1000000000", "training.save_every": "1000000000"}
         config = prepared.config(row._replace(overrides={**row.overrides, **endless}), place / "run")
-        write(place / "config.yaml", [document.dump(config)])
+        write(place / "config.yaml", [config_file.dump(config)])
         jobs[row.name] = Job("train", 1, 1, str(place / "symbols"), precision="auto", warm=10)
     speed_of = {plain: 1.0}
     attended = [name for name in jobs if name != plain]

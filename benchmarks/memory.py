@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dragoman.corpus.examples import Pair, read_texts
-from dragoman.corpus.memory import FuzzyMemory
+from dragoman.corpus.translation_memory import FuzzyMemory
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import punctuation
 

@@ -18,7 +18,7 @@ from benchmarks import provenance, trainings
 from benchmarks.prepared import Row, write
 from benchmarks.sizes import Result, scored
 from benchmarks.trainings import Table, markdown, result, trained
-from dragoman.configuration import document
+from dragoman.configuration import config_file
 from dragoman.configuration.config import Config
 from dragoman.corpus import formats
 from dragoman.corpus.sample import measure_sample
@@ -85,7 +85,7 @@ def config(row: Row, options: argparse.Namespace) -> Config:
         base_config = choose(
             corpus, measure_sample(corpus.train, corpus.source, corpus.target), str(options.folder / START)
         )
-        write(row.config, [document.commented(base_config)])
+        write(row.config, [config_file.commented(base_config)])
     return checks.load_config(
         row.config, {"run": str(options.folder / row.slug), "device.threads": "1", **row.overrides}
     )

@@ -17,7 +17,7 @@ import torch
 
 import dragoman
 from dragoman import devices, threads
-from dragoman.configuration import document
+from dragoman.configuration import config_file
 from dragoman.configuration.config import Config
 from dragoman.configuration.data import DataConfig, PairConfig
 from dragoman.errors import UserError
@@ -86,7 +86,7 @@ def digest(*configs: Config) -> str:
         training = config.training.model_copy(update={"init_from": _name(config.training.init_from)})
         text = config.text.model_copy(update={"vocabulary_from": _name(config.text.vocabulary_from)})
         named = {"run": "", "data": data, "training": training, "text": text}
-        hasher.update(document.dump(config.model_copy(update=named)).encode())
+        hasher.update(config_file.dump(config.model_copy(update=named)).encode())
     return hasher.hexdigest()
 
 

@@ -29,7 +29,7 @@ from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics.errors import ExactMatchRate
+from dragoman.evaluation.metrics.error_rates import ExactMatchRate
 from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.files.reading import existing, read_lines
 from dragoman.training import checks

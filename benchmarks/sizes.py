@@ -30,7 +30,7 @@ import dragoman
 from benchmarks import provenance, trainings
 from benchmarks.prepared import Row, write
 from benchmarks.trainings import Table, markdown, result, trained
-from dragoman.configuration import document
+from dragoman.configuration import config_file
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus import formats
 from dragoman.corpus.examples import read_pairs
@@ -133,7 +133,7 @@ def config(row: Row, options: argparse.Namespace) -> Config:
     corpus = CorpusFiles(train, dev, *formats.find_languages(train).names)
     sample = measure_sample(corpus.train, corpus.source, corpus.target)
     size = SETTINGS[_setting(row)].size(sizes(sample.pairs))
-    write(row.config, [document.commented(choose(corpus, sample, str(options.folder / row.slug), size=size))])
+    write(row.config, [config_file.commented(choose(corpus, sample, str(options.folder / row.slug), size=size))])
     return checks.load_config(row.config, {"device.threads": "1", **row.overrides})
 
 

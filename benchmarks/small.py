@@ -32,7 +32,7 @@ from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus import formats
 from dragoman.corpus.examples import Pair, read_pairs
-from dragoman.corpus.memory import FuzzyMemory
+from dragoman.corpus.translation_memory import FuzzyMemory
 from dragoman.evaluation.baselines import ANY
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.files.reading import existing, read_lines

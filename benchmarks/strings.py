@@ -27,7 +27,7 @@ from benchmarks import provenance, trainings
 from benchmarks.prepared import Row, write
 from benchmarks.small import nearest
 from benchmarks.trainings import Table, markdown, result, trained
-from dragoman.configuration import document
+from dragoman.configuration import config_file
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.corpus.sample import measure_sample
@@ -102,7 +102,7 @@ def config(row: Row, options: argparse.Namespace) -> Config:
     """Write what `init` would for the strings of a row, and read it with the row's options."""
     train, run = _train(row, options), str(options.folder / row.slug)
     corpus = CorpusFiles(str(train), str(options.data / "dev.tsv"), *LANGUAGES)
-    write(row.config, [document.commented(choose(corpus, measure_sample(str(train), *LANGUAGES), run))])
+    write(row.config, [config_file.commented(choose(corpus, measure_sample(str(train), *LANGUAGES), run))])
     return checks.load_config(row.config, {"run": run, "device.threads": "1", **row.overrides})
 
 

@@ -25,7 +25,7 @@ from benchmarks.trainings import apart, keep_options, run_command
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
-from dragoman.evaluation.metrics.errors import ExactMatchRate, TokenErrorRate
+from dragoman.evaluation.metrics.error_rates import ExactMatchRate, TokenErrorRate
 from dragoman.files.reading import read_lines
 from dragoman.run.run import Run
 from dragoman.training import checks, session

@@ -16,12 +16,12 @@ from dragoman.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from dragoman.configuration.config import Config
-    from dragoman.configuration.document import ConfigError
+    from dragoman.configuration.config_file import ConfigError
     from dragoman.errors import UserError
     from dragoman.run.folder import RunFolder
     from dragoman.training.checks import load_config, schema
     from dragoman.training.session import train
-    from dragoman.translation.explanation import Explanation
+    from dragoman.translation.explanation.explanation import Explanation
     from dragoman.translation.loading import load
     from dragoman.translation.result import Result
     from dragoman.translation.translation import Scored, Translation
@@ -48,8 +48,8 @@ __all__ = [
 
 _HOMES = {
     "Config": "dragoman.configuration.config",
-    "ConfigError": "dragoman.configuration.document",
-    "Explanation": "dragoman.translation.explanation",
+    "ConfigError": "dragoman.configuration.config_file",
+    "Explanation": "dragoman.translation.explanation.explanation",
     "Result": "dragoman.translation.result",
     "RunFolder": "dragoman.run.folder",
     "Scored": "dragoman.translation.translation",

@@ -14,7 +14,7 @@ import torch
 from dragoman import threads
 from dragoman.configuration import arguments, sections
 from dragoman.configuration.config import DeviceConfig
-from dragoman.configuration.document import ConfigError
+from dragoman.configuration.config_file import ConfigError
 from dragoman.errors import UserError
 from dragoman.torch_internals import capabilities
 

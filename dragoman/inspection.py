@@ -20,7 +20,7 @@ from dragoman.run.run import Run, metric_rows
 from dragoman.search.table import SEARCHES
 from dragoman.text.normalizer import composed
 from dragoman.translation import result
-from dragoman.translation.maps import SourceMaps
+from dragoman.translation.explanation.source_maps import SourceMaps
 from dragoman.translation.result import Result
 from dragoman.translation.source_inputs import Text
 from dragoman.translation.translation import Translation

@@ -9,14 +9,14 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from jaxtyping import Float
 
-from dragoman.configuration import components, document
+from dragoman.configuration import components, config_file
 from dragoman.configuration.config import UNTRANSLATED
 from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import corpus_files, read_texts
 from dragoman.errors import UserError
 from dragoman.evaluation import groups
+from dragoman.evaluation.metrics.line_metrics import AlignmentErrorRate
 from dragoman.evaluation.metrics.metric import Metric, Score
-from dragoman.evaluation.metrics.recorded import AlignmentErrorRate
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.evaluation.significance import ComparedScore, compare_or_score, score_of
 from dragoman.files.writing import write_atomically
@@ -24,8 +24,8 @@ from dragoman.inspection import Sentences
 from dragoman.run.run import Run, facts, metric_rows
 from dragoman.visualization import report
 from dragoman.visualization.report import Report, RunView
+from dragoman.visualization.report_tables import GroupRow, Groups, ScoreCell, Scores
 from dragoman.visualization.sentences import ReportSentence, SentenceMetric
-from dragoman.visualization.tables import GroupRow, Groups, ScoreCell, Scores
 
 MOST_SENTENCES = 2000  # of a run in a report, so that even a phone can display it
 MOST_COUNTED = 1_000_000  # lines of the training data in which words are counted
@@ -281,7 +281,7 @@ def _view(translated: TranslatedRun, metrics: Sequence[Metric]) -> RunView:
     rows = [{key: row[key] for key in row if not key.startswith("final/")} for row in metric_rows(run)]
     return RunView(
         name=str(run.folder.path),
-        config_yaml=document.dump(run.config),
+        config_yaml=config_file.dump(run.config),
         facts=facts(run),
         metrics=rows,
         examples=[_valued(example, metrics) for example in _shown(sentences)],

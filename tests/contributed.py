@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import dragoman
 from dragoman.cli import app
-from dragoman.configuration import components, yaml
+from dragoman.configuration import components, yaml_lines
 from dragoman.model.weights import read_note
 from dragoman.run.folder import RunFolder
 from dragoman.training import checks, session
@@ -29,7 +29,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def values(text: str) -> Any:
-    return yaml.read(text, "a block").value
+    return yaml_lines.read(text, "a block").value
 
 
 def merged(old: Any, new: Any) -> Any:

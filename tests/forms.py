@@ -7,7 +7,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from dragoman.translation import json_form
+from dragoman.translation import json_schema
 from dragoman.translation.result import Result
 
 
@@ -43,7 +43,7 @@ def _alike(one: Any, other: Any) -> bool:
 
 @cache
 def _of_results() -> Draft202012Validator:
-    return validator(json_form.schema())
+    return validator(json_schema.schema())
 
 
 def results(lines: Iterable[str]) -> list[Result]:

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 import dragoman
 from dragoman.cli import app
-from dragoman.configuration import document
+from dragoman.configuration import config_file
 from dragoman.training import checks
-from dragoman.translation import json_form
+from dragoman.translation import json_schema
 from tests import toy
 
 COMMANDS = ["demo", "init", "train", "translate", "score", "align", "evaluate", "report", "average", "export", "info"]
@@ -209,8 +209,8 @@ def test_mistakes_in_the_words_are_usage_errors(words: list[str], hint: str) -> 
 @pytest.mark.slow
 def test_schemas_are_printed_without_other_words_and_without_torch(tmp_path: Path, repository: Path) -> None:
     for words, schema in (
-        ("translate", json_form.schema()),
-        ("debug config", document.schema(checks.PARTS)),
+        ("translate", json_schema.schema()),
+        ("debug config", config_file.schema(checks.PARTS)),
     ):
         assert run(*words.split(), "--schema") == (0, schema, "")
         assert "--schema" in run(*words.split(), "--help")[1]

@@ -14,7 +14,7 @@ import torch
 
 from dragoman import devices
 from dragoman.configuration.config import DeviceConfig
-from dragoman.configuration.document import ConfigError
+from dragoman.configuration.config_file import ConfigError
 from dragoman.devices import EXPECTED, Device, Switches, choose, choose_config
 from dragoman.errors import UserError
 from tests.golden import Golden

@@ -11,15 +11,15 @@ import pytest
 
 from dragoman import reporting
 from dragoman.configuration.components import Spec
+from dragoman.evaluation.metrics.line_metrics import AlignmentErrorRate
 from dragoman.evaluation.metrics.metric import Score
-from dragoman.evaluation.metrics.recorded import AlignmentErrorRate
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.evaluation.significance import compare
 from dragoman.inspection import Sentences, development
 from dragoman.reporting import TranslatedRun
 from dragoman.run.run import Run
+from dragoman.visualization.report_tables import GroupRow
 from dragoman.visualization.sentences import ReportSentence
-from dragoman.visualization.tables import GroupRow
 from tests import toy
 
 

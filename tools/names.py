@@ -86,11 +86,13 @@ def faults(path: str, source: str) -> Iterator[Fault]:
 
 
 def repeated_modules(paths: Sequence[str]) -> Iterator[Fault]:
-    """Yield the modules of the package that have the name of an earlier one."""
+    """Yield the modules of the package that have the name of an earlier one. Files of `cli/` may, since each is named
+    after its command.
+    """
     first: dict[str, str] = {}
     for path in paths:
         name = Path(path).stem
-        if path.startswith("dragoman/") and name not in REPEATED:
+        if path.startswith("dragoman/") and not path.startswith("dragoman/cli/") and name not in REPEATED:
             if name in first:
                 yield Fault(path, 1, f"{first[name]} has the same name")
             first.setdefault(name, path)

@@ -155,9 +155,9 @@ def _check_numbers(right: Sequence[Gold], path: Path, pairs: int, source: Path) 
 
 def _agreement(links: Sequence[Links], right: Sequence[Gold], *, confidence: bool) -> str:
     """Tell how well the links found agree with the gold links."""
-    from dragoman.cli.comparison import margin
+    from dragoman.cli.evaluate_tables import margin
     from dragoman.evaluation.alignment import AlignmentQuality, agreements
-    from dragoman.evaluation.metrics.recorded import AlignmentErrorRate
+    from dragoman.evaluation.metrics.line_metrics import AlignmentErrorRate
 
     counts = agreements(links, right)
     score = AlignmentQuality.of(counts.sum(axis=0).tolist())

@@ -86,7 +86,7 @@ def _pairs(source: list[str], reference: Path, translator: "Translator") -> "tup
 
 def _table(calibration: "Calibration") -> str:
     """Return -log P of a symbol in nats, and the expected calibration error in percent, before and after."""
-    from dragoman.evaluation.calibration import BINS
+    from dragoman.evaluation.reliability import BINS
 
     rows = ((1.0, calibration.before), (calibration.temperature, calibration.after))
     figures = [[f"{at:.4f}", f"{reliability.loss:.4f}", f"{100 * reliability.error:.2f}"] for at, reliability in rows]

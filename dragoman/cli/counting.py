@@ -116,7 +116,7 @@ def links(
 ) -> Iterator[Links]:
     """Yield the links of each pair, by a model that is trained on all of them."""
     from dragoman import threads
-    from dragoman.cli.progress import passes
+    from dragoman.cli.progress_bar import passes
     from dragoman.corpus import aligners
 
     method, symmetrization = method or Method.hmm, symmetrization or Symmetrization.grow_diag_final_and

@@ -89,12 +89,12 @@ def _again(pair: "LanguagePair", source: str, texts: tuple[str, ...]) -> list[st
 
 def _load(file: Path, changes: Mapping[str, str]) -> "Config":
     """A configuration. What seems to be no name of one may be meant for a corpus."""
-    from dragoman.configuration import document
+    from dragoman.configuration import config_file
     from dragoman.corpus.examples import missing_files
 
     RunFolder.check_config(file)
     try:
-        return document.load(file, changes, [missing_files])
+        return config_file.load(file, changes, [missing_files])
     except UserError as error:
         if file.suffix in (".yaml", ".yml") or str(file) == "-":
             raise
@@ -131,10 +131,10 @@ def _tell_corpus(files: Sequence[str], columns: Sequence[str]) -> None:
 
 def _schema(wanted: bool) -> bool:
     if wanted:
-        from dragoman.configuration import document
+        from dragoman.configuration import config_file
         from dragoman.training import checks
 
-        typer.echo(document.schema(checks.PARTS), nl=False)
+        typer.echo(config_file.schema(checks.PARTS), nl=False)
         raise typer.Exit
     return wanted
 
@@ -153,13 +153,13 @@ def debug_config(
 ) -> None:
     """Check a configuration; print all keys with defaults and descriptions, and the number of parameters."""
     file, changes = overrides(config)
-    from dragoman.configuration import document
+    from dragoman.configuration import config_file
     from dragoman.model.inputs import Regions
     from dragoman.model.parameters import count_parameters
     from dragoman.training import checks
 
     complete = checks.complete(checks.load_config(file, changes))
-    typer.echo(document.commented(complete, checks.PARTS), nl=False)
+    typer.echo(config_file.commented(complete, checks.PARTS), nl=False)
     data, symbols, target = complete.data, _symbols(complete.text.source), _symbols(complete.text.target)
     regions = {name: Regions(NUMBERS, name not in complete.model.initial_state_only) for name in data.features}
     special = dict.fromkeys(data.recalled, target) | regions

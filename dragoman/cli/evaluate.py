@@ -17,7 +17,7 @@ from dragoman.files.reading import shown
 
 if TYPE_CHECKING:
     from dragoman.cli.evaluate_run import RunTranslations
-    from dragoman.cli.scores import ScoredFile
+    from dragoman.cli.evaluate_scores import ScoredFile
     from dragoman.evaluation.metrics.metric import Metric
 
 
@@ -25,7 +25,7 @@ class _NamesMetrics(TyperCommand):
     """Imports the table of metrics only when the help is shown."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        from dragoman.cli.scores import KINDS
+        from dragoman.cli.evaluate_scores import KINDS
 
         for option in self.params:
             if isinstance(option, TyperOption) and option.name == "metrics":
@@ -41,18 +41,18 @@ def evaluate(options: EvaluateOptions) -> None:
     translations in another language than --to is reported as well.
     """
     evaluate_options.check(options)
-    from dragoman.cli import scores
+    from dragoman.cli import evaluate_scores
 
     for path in (*options.references, *(options.translations or ())):
-        if str(path) in scores.KINDS and not path.exists():
+        if str(path) in evaluate_scores.KINDS and not path.exists():
             raise typer.BadParameter(f"{path}: no such file; several metrics are written --metrics bleu,{path}")
-    metrics = scores.measures(options.metrics, options.of_metrics())
+    metrics = evaluate_scores.measures(options.metrics, options.of_metrics())
     if options.json and (options.by or len(options.translations or ()) > 1):
-        scores.distinct(metrics)
+        evaluate_scores.distinct(metrics)
     if options.run:
         from dragoman.cli import evaluate_run
 
-        scores.check_texts(metrics)
+        evaluate_scores.check_texts(metrics)
 
         run = evaluate_run.translated(options, metrics)
         typer.echo(_format_scores([run.text], run.references, metrics, options, run))
@@ -63,7 +63,7 @@ def evaluate(options: EvaluateOptions) -> None:
 
 def _read(options: EvaluateOptions) -> "tuple[list[ScoredFile], list[ScoredFile]]":
     """Return the translations of each system and the references."""
-    from dragoman.cli.scores import read
+    from dragoman.cli.evaluate_scores import read
 
     translations = options.translations or [Path("-")]
     sources = [Path(name) for name in options.source or ()]
@@ -84,24 +84,24 @@ def _format_scores(
     run: "RunTranslations | None",
 ) -> str:
     """Return what is printed: scores, scores with intervals, or tables."""
-    from dragoman.cli import comparison, scores
+    from dragoman.cli import evaluate_scores, evaluate_tables
     from dragoman.evaluation.significance import score_of
 
     if options.downstream:
         from dragoman.cli import evaluate_downstream
 
-        scores.tell_forms([] if run else systems, references, metrics)
+        evaluate_scores.tell_forms([] if run else systems, references, metrics)
         return evaluate_downstream.format_accuracies(systems, references, options, run)
     for system in systems:
-        scores.check(len(system.lines), system.path, references)
-    scores.check_forms(systems, references, metrics)
-    scores.tell_forms([] if run else systems, references, metrics)
-    scores.tell_unspaced(references, metrics)
+        evaluate_scores.check(len(system.lines), system.path, references)
+    evaluate_scores.check_forms(systems, references, metrics)
+    evaluate_scores.tell_forms([] if run else systems, references, metrics)
+    evaluate_scores.tell_unspaced(references, metrics)
     if options.by:
-        return comparison.grouped(systems, references, metrics, options, run)
+        return evaluate_tables.grouped(systems, references, metrics, options, run)
     if len(systems) > 1 or options.confidence:
-        return comparison.compared(systems, references, metrics, options, run)
-    values = scores.scores(systems[0], references, metrics)
+        return evaluate_tables.compared(systems, references, metrics, options, run)
+    values = evaluate_scores.scores(systems[0], references, metrics)
     if run:
-        values = [*scores.named(values, run.signature), *map(score_of, run.further)]
-    return scores.format_scores(values, as_json=options.json)
+        values = [*evaluate_scores.named(values, run.signature), *map(score_of, run.further)]
+    return evaluate_scores.format_scores(values, as_json=options.json)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dragoman.cli import scores
-from dragoman.cli.comparison import Cell, ComparisonRow, as_object, signed, table, tell_if_few, written
+from dragoman.cli import evaluate_scores
 from dragoman.cli.evaluate_options import EvaluateOptions
-from dragoman.cli.scores import ScoredFile
+from dragoman.cli.evaluate_scores import ScoredFile
+from dragoman.cli.evaluate_tables import Cell, ComparisonRow, as_object, signed, table, tell_if_few, written
 from dragoman.cli.streams import tell
 from dragoman.evaluation import downstream
 from dragoman.evaluation.downstream import Accuracy, Classifier
@@ -29,10 +29,10 @@ def format_accuracies(
     """
     assert options.downstream is not None
     assert options.labels is not None
-    labels = scores.read(options.labels)
+    labels = evaluate_scores.read(options.labels)
     for text in systems:
-        scores.check(len(text.lines), text.path, references)
-    scores.check(len(labels.lines), labels.path, references)
+        evaluate_scores.check(len(text.lines), text.path, references)
+    evaluate_scores.check(len(labels.lines), labels.path, references)
     classifier = Classifier(downstream.read(options.downstream))
     wanted = [label.strip() for label in labels.lines]
     for label in sorted(set(wanted) - classifier.labels)[:1]:

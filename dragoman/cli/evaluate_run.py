@@ -11,7 +11,7 @@ from dragoman.cli.streams import tell
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
-    from dragoman.cli.scores import ScoredFile
+    from dragoman.cli.evaluate_scores import ScoredFile
     from dragoman.cli.sources import Sources
     from dragoman.evaluation.metrics.metric import Metric, Score
     from dragoman.evaluation.significance import ComparedScore
@@ -36,7 +36,7 @@ def translated(options: EvaluateOptions, metrics: "Sequence[Metric]") -> RunTran
     their coverage of the references.
     """
     from dragoman.cli import sources as files
-    from dragoman.cli.scores import check, named, read
+    from dragoman.cli.evaluate_scores import check, named, read
     from dragoman.translation.loading import load
 
     runs = options.run or []
@@ -63,7 +63,7 @@ def translated(options: EvaluateOptions, metrics: "Sequence[Metric]") -> RunTran
 
 
 def _translated(translator: "Translator", sources: "Sources", options: EvaluateOptions) -> "ScoredFile":
-    from dragoman.cli.scores import ScoredFile
+    from dragoman.cli.evaluate_scores import ScoredFile
     from dragoman.cli.sources import search_of
 
     search = search_of(translator, options.search, options.beam)
@@ -75,7 +75,7 @@ def _translated(translator: "Translator", sources: "Sources", options: EvaluateO
 
 def _signature(options: EvaluateOptions) -> str:
     """Return the options that change translations, as the end of a score's signature."""
-    from dragoman.cli.scores import part
+    from dragoman.cli.evaluate_scores import part
 
     names = ("search", "beam", "engine", "weights", "translation_memory", "exact")
     chosen = {name: getattr(options, name) for name in names if is_given(options, f"--{name.replace('_', '-')}")}
@@ -128,8 +128,8 @@ def _with_shortlist(
     metrics: "Sequence[Metric]",
 ) -> "list[Score]":
     """Return the scores with candidates, and the percentage of the references' symbols that are among these."""
-    from dragoman.cli.scores import named, part
-    from dragoman.cli.scores import scores as measured
+    from dragoman.cli.evaluate_scores import named, part
+    from dragoman.cli.evaluate_scores import scores as measured
     from dragoman.evaluation.metrics.metric import Score
 
     assert translator.generator.shortlist is not None

@@ -19,7 +19,7 @@ from dragoman.text.normalizer import printable
 
 if TYPE_CHECKING:
     from dragoman.corpus.features import Given
-    from dragoman.translation.explanation import Explanation
+    from dragoman.translation.explanation.explanation import Explanation
     from dragoman.translation.translation import Translation
     from dragoman.translation.translator import Translator
 
@@ -220,7 +220,7 @@ def _write(translation: "Translation", options: ExplainOptions) -> None:
 
 def _draw(explanation: "Explanation", options: ExplainOptions) -> "Iterator[object]":
     """Yield the maps, beams and contrasts that the options select."""
-    from dragoman.translation.explanation import METHODS
+    from dragoman.translation.explanation.explanation import METHODS
     from dragoman.visualization import explained, heatmap
 
     for method in METHODS if options.show else ():
@@ -233,7 +233,7 @@ def _draw(explanation: "Explanation", options: ExplainOptions) -> "Iterator[obje
 
 def _export(translation: "Translation", name: str, path: Path) -> None:
     """Write a map."""
-    from dragoman.translation.explanation import METHODS
+    from dragoman.translation.explanation.explanation import METHODS
     from dragoman.visualization import exports
     from dragoman.visualization.exports import WordMap
 

@@ -85,14 +85,14 @@ def make(options: MakeOptions) -> None:
     read = [options.source, *files.values()]
     one_stream(*read)
     outputs.check([("--output", options.output), ("--output", key_path)], read)
-    from dragoman.cli import scores
+    from dragoman.cli import evaluate_scores
     from dragoman.evaluation.human import blinding
     from dragoman.visualization.judge import page
 
-    source = scores.read(options.source)
-    texts = {name: scores.read(path) for name, path in files.items()}
+    source = evaluate_scores.read(options.source)
+    texts = {name: evaluate_scores.read(path) for name, path in files.items()}
     for text in texts.values():
-        scores.check(len(text.lines), text.path, [source])
+        evaluate_scores.check(len(text.lines), text.path, [source])
     systems = {name: text.lines for name, text in texts.items()}
     seed = randbits(63) if options.seed is None else options.seed
     key = blinding.blind(source.lines, systems, questions, categories, sentences=options.sentences, seed=seed)
@@ -117,7 +117,7 @@ def read(
     from dragoman.cli import judgments
     from dragoman.evaluation.human.forms import Key
     from dragoman.evaluation.human.forms import read as read_form
-    from dragoman.evaluation.human.gathering import gather
+    from dragoman.evaluation.human.judgment_reading import gather
     from dragoman.evaluation.significance import FEWEST
 
     page = read_form(key, Key, "the key of a page of dragoman")

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from dragoman.cli.comparison import ComparisonRow, as_object, table, written
+from dragoman.cli.evaluate_tables import ComparisonRow, as_object, table, written
 from dragoman.cli.streams import aligned
-from dragoman.evaluation.human import statistics
+from dragoman.evaluation.human import judgment_statistics
 from dragoman.evaluation.human.forms import ERRORS, RANK, SEVERITIES, Key
-from dragoman.evaluation.human.gathering import Judgements
+from dragoman.evaluation.human.judgment_reading import Judgements
 
 
 def format_judgments(key: Key, gathered: Judgements, baseline: str, *, as_json: bool) -> str:
@@ -20,7 +20,7 @@ def format_judgments(key: Key, gathered: Judgements, baseline: str, *, as_json: 
 
 
 def _rows(key: Key, gathered: Judgements, baseline: str) -> list[ComparisonRow]:
-    means = statistics.means(key, gathered.judgments, baseline)
+    means = judgment_statistics.means(key, gathered.judgments, baseline)
     return [ComparisonRow({"system": name}, cells) for name, cells in means.items() if cells]
 
 
@@ -39,7 +39,7 @@ def _means(key: Key, gathered: Judgements, baseline: str) -> str:
 def _pairs(key: Key, gathered: Judgements) -> str:
     rows = [
         [first, second, str(pair.better), str(pair.equal), str(pair.worse), _probability(pair.p)]
-        for pair in statistics.pairs(key, gathered.judgments)
+        for pair in judgment_statistics.pairs(key, gathered.judgments)
         for first, second in [pair.systems]
     ]
     heading = ["system", "against", "better", "equal", "worse", "p"]
@@ -59,7 +59,7 @@ def _errors(key: Key, gathered: Judgements) -> str:
 
 
 def _counted(key: Key, gathered: Judgements) -> Iterator[dict[str, Any]]:
-    counts = statistics.errors(gathered.judgments)
+    counts = judgment_statistics.errors(gathered.judgments)
     for category in key.categories:
         for severity in reversed(SEVERITIES):
             of_systems = {name: counts[category, severity, name] for name in key.systems}
@@ -70,7 +70,7 @@ def _counted(key: Key, gathered: Judgements) -> Iterator[dict[str, Any]]:
 def _agreement(key: Key, gathered: Judgements) -> str:
     rows = [
         [f"{name} (of two)" if name == RANK else name, "-" if value is None else f"{value:.2f}"]
-        for name, value in statistics.agreement(key, gathered.judgments).items()
+        for name, value in judgment_statistics.agreement(key, gathered.judgments).items()
     ]
     note = "Krippendorff's alpha: 1 is agreement, 0 chance, - without a difference"
     return f"{aligned([['agreement', 'alpha'], *rows])}\n\n{note}" if rows else ""
@@ -90,8 +90,8 @@ def _object(key: Key, gathered: Judgements, baseline: str) -> dict[str, Any]:
                 "worse": pair.worse,
                 "p_value": pair.p,
             }
-            for pair in statistics.pairs(key, gathered.judgments)
+            for pair in judgment_statistics.pairs(key, gathered.judgments)
         ],
         "errors": list(_counted(key, gathered)),
-        "agreement": statistics.agreement(key, gathered.judgments),
+        "agreement": judgment_statistics.agreement(key, gathered.judgments),
     }

@@ -116,7 +116,7 @@ def _edit(
     """
     from rich.console import Console
 
-    from dragoman.cli.progress import progress
+    from dragoman.cli.progress_bar import progress
     from dragoman.corpus.examples import side_by_side
     from dragoman.translation.result import Result
     from dragoman.visualization.changes import terminal

@@ -79,14 +79,14 @@ def score(options: ScoreOptions) -> None:
 
 def _perplexity(total: float, symbols: int, counts: Sequence[tuple[float, int]]) -> str:
     """Return the perplexity, with half of its interval if there are counts for each pair."""
-    from dragoman.evaluation.metrics.recorded import Perplexity
+    from dragoman.evaluation.metrics.line_metrics import Perplexity
 
     value = figure(Perplexity().value([-total, symbols]))
     if not counts:
         return value
     import numpy as np
 
-    from dragoman.cli.comparison import margin
+    from dragoman.cli.evaluate_tables import margin
 
     half = margin(Perplexity(), np.array(counts, dtype=np.float64))
     return value if half is None else f"{value} ± {figure(half)}"

@@ -90,7 +90,7 @@ def serve(options: ServeOptions) -> None:
     try:
         from dragoman.serving import app as application
         from dragoman.serving import server
-        from dragoman.serving.limits import Keys
+        from dragoman.serving.client_limits import Keys
     except ModuleNotFoundError as error:
         raise missing_library(error.name, "serve") from error
     if options.make_key is not None:
@@ -126,8 +126,8 @@ def serve(options: ServeOptions) -> None:
 def _backend(options: ServeOptions, runs: list[Path]) -> "Backend":
     """The runs as a service, with what it takes of its clients."""
     from dragoman.serving.backend import Backend
+    from dragoman.serving.client_limits import AccessControl, Keys, RequestLimits
     from dragoman.serving.corrections import Corrections
-    from dragoman.serving.limits import AccessControl, Keys, RequestLimits
     from dragoman.serving.models import ServedModel, names_of
     from dragoman.serving.prometheus import Metrics
     from dragoman.serving.registry import Glossaries

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dragoman import threads
 from dragoman.cli import sources
 from dragoman.cli.option_rules import digests
-from dragoman.cli.progress import progress
+from dragoman.cli.progress_bar import progress
 from dragoman.cli.resuming import NOTE, noted_folder
 from dragoman.cli.streams import PORTION, portions, tell
 from dragoman.cli.translate_options import TranslateOptions

@@ -5,9 +5,9 @@ from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.cli import scores
+from dragoman.cli import evaluate_scores
 from dragoman.cli.streams import PORTION, Portion, one_stream, portions
-from dragoman.configuration import components, document
+from dragoman.configuration import components, config_file
 from dragoman.configuration.components import Spec
 from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import Pair, corpus_files, parallel, side_by_side
@@ -63,11 +63,11 @@ def whole(assignments: Sequence[str], translator: Translator, beside: Sequence[P
 
 def with_references(
     assignments: Sequence[str], translator: Translator, paths: Sequence[Path]
-) -> tuple[Sources, list[scores.ScoredFile]]:
+) -> tuple[Sources, list[evaluate_scores.ScoredFile]]:
     """Return the lines of a file or of `NAME=FILE`, and their references. UserError if their numbers differ."""
     sources = whole(assignments, translator, paths)
-    references = [scores.read(path) for path in paths]
-    scores.check(len(sources.lines), sources.path, references)
+    references = [evaluate_scores.read(path) for path in paths]
+    evaluate_scores.check(len(sources.lines), sources.path, references)
     return sources, references
 
 
@@ -114,7 +114,7 @@ def languages(runs: Sequence[Path]) -> tuple[str, ...]:
 
 def _data(runs: Sequence[Path]) -> Iterator[DataConfig]:
     """Yield what the configurations of runs say of their data."""
-    return (document.load(path).data for run in runs if (path := RunFolder(run).config).is_file())
+    return (config_file.load(path).data for run in runs if (path := RunFolder(run).config).is_file())
 
 
 def search_of(translator: Translator, search: str | None, beam: int | None) -> Spec:

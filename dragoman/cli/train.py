@@ -145,11 +145,11 @@ def _started(start: str, words: list[str], seeds: int | None) -> "Config":
     corpora, changes = files_and_overrides(words)
     if not corpora:
         raise typer.BadParameter("--finetune needs sentence pairs: dragoman train --finetune RUN corpus.tsv")
-    from dragoman.training import folder, starting
+    from dragoman.training import starting, training_folder
 
     def check(config: "Config") -> None:
         for seeded in seed_configurations(config, seeds) if seeds else [config]:
-            folder.check(RunFolder(Path(seeded.run)), seeded)
+            training_folder.check(RunFolder(Path(seeded.run)), seeded)
 
     leads = process().leads  # who alone opens the folder
     config, message = starting.configure(start, corpora, changes, *([check] if leads else []))
@@ -182,11 +182,11 @@ def _learn(start: str, database: Path, words: list[str]) -> None:
     if corpora:
         raise typer.BadParameter(f"--corrections: the pairs are those of the database, so '{corpora[0]}' has no place")
     from dragoman.cli import gate
-    from dragoman.training import folder, mixing
+    from dragoman.training import mixing, training_folder
 
     def check(config: "Config") -> None:
         if process().leads:
-            folder.check(RunFolder(Path(config.run)), config)
+            training_folder.check(RunFolder(Path(config.run)), config)
 
     mixed = mixing.configure(start, _corrections(start, database), changes, check)
     if process().leads:

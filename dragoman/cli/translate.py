@@ -30,10 +30,10 @@ def translate(options: TranslateOptions) -> None:
 
     Writes one line per input line.
     """
-    from dragoman.cli import documents, sources
+    from dragoman.cli import sources, translate_documents
 
     runs, source = options.runs, options.file
-    fills = documents.is_document(source, runs)
+    fills = translate_documents.is_document(source, runs)
     memory = sources.memory_files(options.translation_memory, runs)
     check(options, memory)
     settings = output_options(options, memory)
@@ -55,7 +55,9 @@ def translate(options: TranslateOptions) -> None:
     pipeline = load_pipeline(options, whole=fills)
     if fills:
         translate = partial(translated, pipeline, source=source, options=options, whole=True)
-        documents.fill(source, options.output, pipeline.translator, options.to, translate, exact=options.exact)
+        translate_documents.fill(
+            source, options.output, pipeline.translator, options.to, translate, exact=options.exact
+        )
         return
     _translate(pipeline, source, options, done, settings)
 
@@ -65,7 +67,7 @@ def _translate(
 ) -> None:
     """Translate line by line, after the lines that are done."""
     from dragoman.cli import sources
-    from dragoman.cli.progress import progress
+    from dragoman.cli.progress_bar import progress
 
     target, counts = options.output, Counter[str]()
     with ExitStack() as stack:

@@ -42,9 +42,9 @@ def dictionary_files(names: Sequence[str] | None) -> list[Path]:
 def _print_schema(wanted: bool) -> bool:
     """Print the schema of translations in JSON, if that is wanted."""
     if wanted:
-        from dragoman.translation import json_form
+        from dragoman.translation import json_schema
 
-        typer.echo(json_form.schema(), nl=False)
+        typer.echo(json_schema.schema(), nl=False)
         raise typer.Exit
     return wanted
 
@@ -277,7 +277,7 @@ class TranslateOptions(NamedTuple):
 
     @property
     def lines_of_text(self) -> bool:
-        from dragoman.cli.documents import is_document
+        from dragoman.cli.translate_documents import is_document
 
         return not is_document(self.file, self.runs)
 

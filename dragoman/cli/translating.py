@@ -78,15 +78,15 @@ def _constraints(options: TranslateOptions, runs: Sequence[Path], *, whole: bool
     protected unless others are named.
     """
     from dragoman.cli.sources import languages
-    from dragoman.corpus import glossary
+    from dragoman.corpus import glossary_file
     from dragoman.documents.document_segment import WITHIN
     from dragoman.text.glossary import together
     from dragoman.text.protection import Protection
     from dragoman.translation.transforms.terms import LexicalConstraints
 
     names = languages(runs) if options.glossary else ()
-    terms = [*map(glossary.read_kept, options.do_not_translate or ())]
-    terms += [glossary.read(path, names) for path in options.glossary or ()]
+    terms = [*map(glossary_file.read_kept, options.do_not_translate or ())]
+    terms += [glossary_file.read(path, names) for path in options.glossary or ()]
     if "whitespace" in (options.protect or ()) and not whole:
         raise UserError("--protect whitespace: only a run that was trained with it (text.protect) keeps white space")
     try:
@@ -112,7 +112,7 @@ def _reranker(options: TranslateOptions, translator: "Translator") -> "Reranker 
     """Return what `--rerank` asks for."""
     if options.rerank is None:
         return None
-    from dragoman.translation.reranking.nbest import Lists
+    from dragoman.translation.reranking.nbest_lists import Lists
     from dragoman.translation.tuning import Weighted
 
     lists = Lists(options.criteria) if options.criteria else None

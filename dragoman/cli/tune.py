@@ -12,10 +12,10 @@ from dragoman.configuration.messages import figure, nearest, shown
 from dragoman.errors import UserError
 
 if TYPE_CHECKING:
-    from dragoman.cli.scores import ScoredFile
+    from dragoman.cli.evaluate_scores import ScoredFile
     from dragoman.cli.sources import Sources
     from dragoman.evaluation.metrics.metric import Metric
-    from dragoman.translation.reranking.nbest import Lists
+    from dragoman.translation.reranking.nbest_lists import Lists
     from dragoman.translation.translator import Translator
     from dragoman.translation.tuning import Tuned, Weighted
 
@@ -66,7 +66,7 @@ def tune(options: TuneOptions) -> None:
     from dragoman.configuration import components
     from dragoman.evaluation.metrics.table import METRICS
     from dragoman.translation.loading import load
-    from dragoman.translation.reranking.nbest import Lists
+    from dragoman.translation.reranking.nbest_lists import Lists
     from dragoman.translation.tuning import Weighted, listed
     from dragoman.translation.tuning import tune as tuned
 
@@ -98,7 +98,7 @@ def _begun(
     """
     from dragoman.data.language import Language
     from dragoman.translation.reranking.criteria import LENGTH_MODEL, MODEL, OWN, REVERSE, LengthModel
-    from dragoman.translation.reranking.nbest import LOG_PROB
+    from dragoman.translation.reranking.nbest_lists import LOG_PROB
     from dragoman.translation.tuning import Lengths, Weighted, own_alpha
 
     criteria = [*OWN, LENGTH_MODEL]

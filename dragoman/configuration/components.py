@@ -16,12 +16,12 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
-from dragoman.configuration import arguments, yaml
+from dragoman.configuration import arguments, yaml_lines
 from dragoman.configuration.messages import explain, nearest, shown, type_text
 from dragoman.errors import UserError
 
 Part = TypeVar("Part")
-Path: TypeAlias = yaml.Path
+Path: TypeAlias = yaml_lines.Path
 
 NONE = "none"  # the kind of no part
 
@@ -173,7 +173,7 @@ def read(table: Mapping[str, Callable[..., Any]], part: str | Mapping[str, Any] 
 
 
 def _named(text: str) -> Spec:
-    document = yaml.read(text, "option")
+    document = yaml_lines.read(text, "option")
     value = text if document.faults else document.value
     return Spec.parse(value) if isinstance(value, dict) and isinstance(value.get("kind"), str) else Spec(text)
 

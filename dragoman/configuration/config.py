@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dragoman.configuration import sections, yaml
+from dragoman.configuration import sections, yaml_lines
 from dragoman.configuration.components import Spec
 from dragoman.configuration.data import DataConfig
 from dragoman.configuration.sections import Section
@@ -214,7 +214,7 @@ class Config(Section):
 
     def __repr__(self) -> str:
         """Return the keys that differ from their defaults, as YAML."""
-        return "Config\n" + textwrap.indent(yaml.write(sections.changed_values(self)), "  ").rstrip()
+        return "Config\n" + textwrap.indent(yaml_lines.write(sections.changed_values(self)), "  ").rstrip()
 
     __str__ = __repr__
 

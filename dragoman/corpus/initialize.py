@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic_core import from_json
 
-from dragoman.configuration import document
+from dragoman.configuration import config_file
 from dragoman.configuration.config import Config
 from dragoman.corpus.examples import Pair, corpus_files, parallel, read_pairs
 from dragoman.corpus.formats import Corpora, corpora, side_by_side
@@ -95,10 +95,10 @@ def _write(path: Path, values: Config, about: Sequence[str]) -> None:
         f"matter most: dragoman debug config {shlex.quote(str(path))} prints all of them.",
     ]
     with write_atomically(path.with_name(SCHEMA)) as file:
-        file.write(document.schema())
+        file.write(config_file.schema())
     with write_atomically(path) as file:
         file.write(f"# yaml-language-server: $schema={SCHEMA}\n")
-        file.writelines([*(f"# {line}\n" for line in lines), "\n", document.commented(values)])
+        file.writelines([*(f"# {line}\n" for line in lines), "\n", config_file.commented(values)])
 
 
 def _is_schema(path: Path) -> bool:
@@ -107,7 +107,7 @@ def _is_schema(path: Path) -> bool:
         schema = from_json("\n".join(read_lines(path)))
     except (UserError, ValueError):
         return False
-    return isinstance(schema, dict) and schema.get("title") == document.TITLE
+    return isinstance(schema, dict) and schema.get("title") == config_file.TITLE
 
 
 @contextmanager

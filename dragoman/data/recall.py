@@ -7,7 +7,7 @@ from pathlib import Path
 from dragoman.configuration import components
 from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import read_pairs
-from dragoman.corpus.memory import MEMORIES, FuzzyMemory, Match, write
+from dragoman.corpus.translation_memory import MEMORIES, FuzzyMemory, Match, write
 from dragoman.data.language import Language, Source
 from dragoman.errors import UserError
 

@@ -11,7 +11,7 @@ from dragoman.deployment.engine import BEGUN, FOLDER, NOTE, VERSION, Note, Preci
 from dragoman.errors import UserError
 from dragoman.files.reading import compute_sha256
 from dragoman.files.writing import write_atomically
-from dragoman.model.decoder.inputs import PreviousSymbol
+from dragoman.model.decoder.decoder_input import PreviousSymbol
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.run import Run
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import compress
 from typing import NamedTuple
 
-from dragoman.corpus.memory import Match
+from dragoman.corpus.translation_memory import Match
 from dragoman.documents.passages import Passage
 from dragoman.text.glossary import FoundTerm
 from dragoman.text.protection import only_branches

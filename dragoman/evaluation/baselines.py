@@ -12,8 +12,8 @@ from dragoman.configuration.config import TextConfig
 from dragoman.configuration.data import DataConfig
 from dragoman.configuration.messages import figure
 from dragoman.corpus.examples import Example, Pair, read_examples
-from dragoman.corpus.memory import FuzzyMemory
 from dragoman.corpus.sample import spread
+from dragoman.corpus.translation_memory import FuzzyMemory
 from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.metrics.table import METRICS, higher_is_better
 from dragoman.text.normalizer import Normalizer

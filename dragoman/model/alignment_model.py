@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dragoman.model.attention.chain import NEVER, Chain, log_weights
 from dragoman.model.decoder.decoder import Decoder, DecoderState
-from dragoman.model.decoder.rnn import RnnDecoder
+from dragoman.model.decoder.rnn_decoder import RnnDecoder
 from dragoman.model.output.output import Distribution
 from dragoman.model.shapes import Bool, Float, Int
 

@@ -1,4 +1,4 @@
-"""Builds a model from configuration and symbols: here, and for attention in attention/build.py, names become parts."""
+"""Builds a model from configuration and symbols: names become parts here and in attention/build_attention.py."""
 
 import contextlib
 from collections import ChainMap
@@ -15,7 +15,7 @@ from dragoman.errors import UserError
 from dragoman.model.alignment_model import ChainedAlignment, IndependentAlignment
 from dragoman.model.assembly import Assemble, Part, make_failing, require_causal, skip_initial_values
 from dragoman.model.attention.attention import NoAttention
-from dragoman.model.attention.build import build_attention, build_combination, hiding_term
+from dragoman.model.attention.build_attention import build_attention, build_combination, hiding_term
 from dragoman.model.attention.chain import Chain
 from dragoman.model.attention.normalizers import NORMALIZERS
 from dragoman.model.attention.scores import SCORES
@@ -27,7 +27,7 @@ from dragoman.model.attention.terms.term import TermSizes
 from dragoman.model.attention.windows import WINDOWS
 from dragoman.model.bridge import BRIDGES, Bridge, ZeroBridge
 from dragoman.model.decoder.decoder import Decoder
-from dragoman.model.decoder.inputs import Cursor, DecoderInput, Edited, PreviousSymbol
+from dragoman.model.decoder.decoder_input import Cursor, DecoderInput, Edited, PreviousSymbol
 from dragoman.model.decoder.table import DECODERS
 from dragoman.model.embedding import EMBEDDINGS, Embedding
 from dragoman.model.encoder.source_encoder import SourceEncoder

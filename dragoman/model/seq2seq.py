@@ -13,7 +13,7 @@ from dragoman.model.alignment_model import AlignmentModel, IndependentAlignment
 from dragoman.model.attention.terms.term import AttentionTerm
 from dragoman.model.bridge import Bridge
 from dragoman.model.decoder.decoder import Decoder, DecoderState, DecoderStep, Unrolled
-from dragoman.model.decoder.inputs import DecoderInput
+from dragoman.model.decoder.decoder_input import DecoderInput
 from dragoman.model.embedding import Embedding
 from dragoman.model.encoder.source_encoder import SourceEncoder
 from dragoman.model.memory import Memory

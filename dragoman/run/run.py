@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dragoman.configuration import document
+from dragoman.configuration import config_file
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config
 from dragoman.corpus.features import FeatureSource
@@ -55,7 +55,7 @@ class Run:
         for part, there in ((folder.target, folder.target.is_file()), (folder.mark, folder.proof)):
             if not there:
                 raise UserError(f"{path}: not a run folder, or not a whole one (it has no {part.name})")
-        config = document.load(folder.config)  # `model` checks that its parts fit
+        config = config_file.load(folder.config)  # `model` checks that its parts fit
         *sources, target = load_sources(config.data, folder.path).values()
         assert isinstance(target, Language)
         return cls(folder, config, tuple(sources), target)

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dragoman.serving import files, libretranslate, pages, v1
 from dragoman.serving.backend import Backend
 from dragoman.serving.bodies import fault
-from dragoman.serving.limits import LimitedBody
+from dragoman.serving.client_limits import LimitedBody
 from dragoman.serving.prometheus import KIND, Metrics
 from dragoman.version import __version__
 

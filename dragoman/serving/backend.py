@@ -13,14 +13,14 @@ from dragoman.documents.passages import Passage
 from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
 from dragoman.serving import bodies
-from dragoman.serving.batching import BusyError
 from dragoman.serving.bodies import AnyBody, Body
+from dragoman.serving.client_limits import AccessControl, RequestLimits
 from dragoman.serving.document_process import CostlyError
 from dragoman.serving.http_error import HTTPError
-from dragoman.serving.limits import AccessControl, RequestLimits
 from dragoman.serving.models import Read
 from dragoman.serving.prometheus import Metrics
 from dragoman.serving.request_options import RequestOptions
+from dragoman.serving.request_queue import BusyError
 from dragoman.serving.service import Service, named
 
 Answer = TypeVar("Answer")

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.corpus.memory import Match
+from dragoman.corpus.translation_memory import Match
 from dragoman.documents.passages import split_text
 from dragoman.errors import UserError
 from dragoman.files.reading import shown

@@ -14,7 +14,6 @@ from dragoman.documents.document import File
 from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
 from dragoman.serving import document_worker
-from dragoman.serving.batching import BusyError
 from dragoman.serving.document_worker import (
     Answer,
     Content,
@@ -25,6 +24,7 @@ from dragoman.serving.document_worker import (
     ReadJob,
     WriteJob,
 )
+from dragoman.serving.request_queue import BusyError
 from dragoman.translation.translation import Translation
 
 log = logging.getLogger("dragoman.serving")

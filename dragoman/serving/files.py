@@ -19,7 +19,7 @@ from dragoman.serving.backend import Backend
 from dragoman.serving.bodies import PARTS, FileBody, described
 from dragoman.serving.document_worker import DocumentReading
 from dragoman.serving.http_error import RESPONSES, HTTPError
-from dragoman.serving.languages import AUTO, languages_of
+from dragoman.serving.request_languages import AUTO, languages_of
 from dragoman.serving.request_options import RequestOptions
 from dragoman.translation.transforms.terms import LexicalConstraints
 

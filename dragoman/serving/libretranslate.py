@@ -15,7 +15,7 @@ from dragoman.serving.bodies import KINDS, DetectBody, SuggestBody, TranslateBod
 from dragoman.serving.corrections import Correction, NotKeptError
 from dragoman.serving.document_worker import HtmlTexts
 from dragoman.serving.http_error import RESPONSES, HTTPError
-from dragoman.serving.languages import guess_form, languages_of, name_of
+from dragoman.serving.request_languages import guess_form, languages_of, name_of
 from dragoman.serving.request_options import RequestOptions
 from dragoman.serving.service import DetectedLanguage
 

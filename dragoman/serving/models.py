@@ -19,9 +19,9 @@ from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.search.decoding import Deadline
 from dragoman.search.table import in_place_of, with_width
-from dragoman.serving.batching import Batcher
 from dragoman.serving.cache import TranslationCache
 from dragoman.serving.request_options import RequestOptions, TranslationItem
+from dragoman.serving.request_queue import Batcher
 from dragoman.translation import comparison
 from dragoman.translation.loading import Engine, digest_of, load
 from dragoman.translation.source_inputs import LONGEST

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from dragoman.corpus import glossary
+from dragoman.corpus import glossary_file
 from dragoman.errors import UserError
 from dragoman.evaluation.languages import Identifier
 from dragoman.serving.models import Routes, ServedModel
@@ -51,7 +51,7 @@ class Glossaries:
     def _read(self) -> Mapping[Languages, Glossary]:
         by_pair: dict[Languages, list[Glossary]] = {}
         for pair, path in self._files:
-            by_pair.setdefault(pair, []).append(glossary.read(path, pair))
+            by_pair.setdefault(pair, []).append(glossary_file.read(path, pair))
         return {pair: together(glossaries) for pair, glossaries in by_pair.items()}
 
     def of(self, pair: Languages, own: Glossary) -> Glossary:

@@ -9,17 +9,17 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import NamedTuple
 
-from dragoman.corpus.memory import Match
+from dragoman.corpus.translation_memory import Match
 from dragoman.documents.document_segment import WITHIN
 from dragoman.documents.passages import Passage, beside, split_lines, split_text
 from dragoman.documents.translated import RejectedCorrection, TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
-from dragoman.serving.batching import BusyError
 from dragoman.serving.corrections import Correction, Corrections, NotKeptError, TranslationRecord
 from dragoman.serving.document_process import DocumentProcess
 from dragoman.serving.models import Hop, Read, Routes, ServedModel
 from dragoman.serving.registry import Glossaries, ModelRegistry, missing_terms
 from dragoman.serving.request_options import DEFAULTS, RequestOptions, TranslationItem
+from dragoman.serving.request_queue import BusyError
 from dragoman.serving.routing import constrained, translate_along
 from dragoman.text.glossary import Glossary
 from dragoman.text.protection import Protection

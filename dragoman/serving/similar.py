@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.corpus.examples import Pair
-from dragoman.corpus.memory import FuzzyMemory, Match
+from dragoman.corpus.translation_memory import FuzzyMemory, Match
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import punctuation
 

@@ -14,12 +14,12 @@ from dragoman.documents.passages import Passage
 from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
 from dragoman.serving.backend import Backend
-from dragoman.serving.batching import BusyError
 from dragoman.serving.bodies import ExplainBody, PassageBody, SentencesBody, described
 from dragoman.serving.http_error import RESPONSES, HTTPError
-from dragoman.serving.languages import AUTO, guess_form, languages_of
 from dragoman.serving.models import Read
+from dragoman.serving.request_languages import AUTO, guess_form, languages_of
 from dragoman.serving.request_options import DEFAULTS, RequestOptions, TranslationItem
+from dragoman.serving.request_queue import BusyError
 from dragoman.serving.service import DetectedLanguage, named
 from dragoman.translation.result import Result
 from dragoman.translation.transforms.terms import LexicalConstraints

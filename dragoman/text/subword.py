@@ -14,7 +14,7 @@ import sentencepiece
 
 from dragoman.configuration.values import Count, Positive, Rate
 from dragoman.text.pretokenizer import Pretokenizer, punctuation
-from dragoman.text.sampling import LatticeSampler, MergeDropout, Sampler
+from dragoman.text.subword_sampling import LatticeSampler, MergeDropout, Sampler
 from dragoman.text.tokenizer import SPACE, InsufficientCorpusError, Numbers, Tokenizer, escape, flat, spell
 
 FITTING_LINES = 1_000_000  # the inventory is learned from a sample of a longer corpus, if its lines can be counted

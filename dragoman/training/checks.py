@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dragoman.configuration import arguments, components, document, sections
+from dragoman.configuration import arguments, components, config_file, sections
 from dragoman.configuration.components import Problem
 from dragoman.configuration.config import Config, TextConfig
 from dragoman.configuration.data import COLUMNS, DataConfig
@@ -14,7 +14,7 @@ from dragoman.configuration.messages import nearest
 from dragoman.corpus import tables
 from dragoman.corpus.examples import missing_files
 from dragoman.corpus.formats import ENDINGS
-from dragoman.corpus.memory import MEMORIES
+from dragoman.corpus.translation_memory import MEMORIES
 from dragoman.data.denoising import NOISES
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import METRICS
@@ -332,14 +332,14 @@ def load_config(path: str | Path, overrides: Mapping[str, Any] | None = None, *,
     for key in options:
         arguments.checked(key, "a key of overrides", str)
     RunFolder.check_config(arguments.path(path, "path"))
-    return document.load(path, options, checks=(problems, missing_files) if files else (problems,))
+    return config_file.load(path, options, checks=(problems, missing_files) if files else (problems,))
 
 
 def schema() -> dict[str, Any]:
     """Return the JSON schema of a configuration, for editors: every key with its description, default and kinds of
     parts.
     """
-    json_schema: dict[str, Any] = json.loads(document.schema(PARTS))
+    json_schema: dict[str, Any] = json.loads(config_file.schema(PARTS))
     return json_schema
 
 

@@ -14,8 +14,8 @@ from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config, TextConfig
 from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import read_pairs, read_texts
-from dragoman.corpus.memory import MEMORIES, FuzzyMemory
 from dragoman.corpus.sample import spread
+from dragoman.corpus.translation_memory import MEMORIES, FuzzyMemory
 from dragoman.data.recall import FuzzyMatcher
 from dragoman.files.writing import write_atomically
 from dragoman.run.folder import RunFolder

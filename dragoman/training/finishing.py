@@ -13,7 +13,7 @@ from dragoman.evaluation.metrics.table import higher_is_better
 from dragoman.model import build
 from dragoman.model.weights import read_note, read_tensors, write_tensors
 from dragoman.run.folder import RunFolder, chosen_among, describe_weights
-from dragoman.training import baselines, card, checkpoint
+from dragoman.training import card, checkpoint, run_baselines
 from dragoman.training.checkpoint import Selection
 from dragoman.training.checks import complete, load_config
 from dragoman.training.journal import TrainingLog
@@ -40,7 +40,7 @@ def finish(run: Training) -> None:
                 f"the loss of the development data is {figure(loss)}: the model's probabilities are worse than a guess "
                 f"among {symbols:,} symbols, whose loss is {guess:.2f}"
             )
-        if missed := baselines.find_missed_baseline(direction, validation):
+        if missed := run_baselines.find_missed_baseline(direction, validation):
             run.journal.say(missed)
         direction.validator.write(validation)
         if not card.write(

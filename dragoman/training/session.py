@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from dragoman import devices
-from dragoman.configuration import arguments, components, document
+from dragoman.configuration import arguments, components, config_file
 from dragoman.configuration.config import Config
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
@@ -17,12 +17,11 @@ from dragoman.model import build
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import allocate_memory, check_weights, read_shapes
 from dragoman.run.folder import RunFolder
-from dragoman.training import baselines, checkpoint, own_pairs, pretrained
+from dragoman.training import checkpoint, own_pairs, pretrained, run_baselines
 from dragoman.training.checkpoint import Selection
 from dragoman.training.checks import complete, problems
 from dragoman.training.cuda_graphs import CudaGraphs
 from dragoman.training.finishing import describe_finished, finish
-from dragoman.training.folder import open_run_folder, write_config, write_proof
 from dragoman.training.journal import NullLog, TrainingLog
 from dragoman.training.moving_average import MovingAverage
 from dragoman.training.objectives.consistency import CONSISTENCIES, Consistency
@@ -35,6 +34,7 @@ from dragoman.training.plan import count_steps, describe_mixture
 from dragoman.training.progress import Progress
 from dragoman.training.trainer import train as train_to_the_end
 from dragoman.training.training import Training, TrainingDirection
+from dragoman.training.training_folder import open_run_folder, write_config, write_proof
 from dragoman.training.transfer import begin, freeze
 from dragoman.training.validation import Validator
 from dragoman.training.workers import SignalHandler, Workers
@@ -54,7 +54,7 @@ def train(
     """
     arguments.checked(config, "config", Config, str, Path)
     config = own_pairs.configure(config, {"train": train, "dev": dev})
-    document.check(config, (problems,))
+    config_file.check(config, (problems,))
     # With every default written out: what a later version would choose otherwise is fixed in the run's file.
     config = complete(config)
     folder = RunFolder(Path(config.run))
@@ -84,7 +84,7 @@ def train(
         for line in run.data.left_out:
             journal.say(line)
         for direction in run.directions if workers.leads else ():
-            if measured := baselines.load_or_measure(direction, anew=not run.saved):
+            if measured := run_baselines.load_or_measure(direction, anew=not run.saved):
                 journal.say(f"{run.named(direction)}without a model: {measured}")
         run.clock.seconds()  # which is no time of training
         if shares := describe_mixture(config.data, run.data):
@@ -237,7 +237,7 @@ def reverse(run: Training, model: Seq2Seq) -> TrainingDirection:
         source.save(folder.path, "source")
         data.target.save(folder.path, "target")
         with write_atomically(folder.config) as file:
-            file.write(document.dump(config))
+            file.write(config_file.dump(config))
     journal = TrainingLog(folder, quiet=True) if run.workers.leads else NullLog(folder)
     validator = Validator(config, data, run.device, folder)
     return TrainingDirection(config, folder, data, model, journal, validator, Selection(folder, config.training))

@@ -22,8 +22,8 @@ from dragoman.model.weights import check_weights, load_weights, read_shapes, rea
 from dragoman.run.run import Run
 from dragoman.text.mark import Symbol
 from dragoman.text.tokenizer import REPLACEMENT
-from dragoman.training.folder import note_start
 from dragoman.training.training import Training, TrainingDirection
+from dragoman.training.training_folder import note_start
 
 SUFFIX = ".safetensors"
 Origins = list[list[int]]  # for each symbol, those of another vocabulary that it starts as the mean of; none = all

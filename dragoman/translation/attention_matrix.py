@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.corpus.memory import Match
 from dragoman.corpus.pharaoh import Links
+from dragoman.corpus.translation_memory import Match
 from dragoman.evaluation import alignment
 
 SENTINEL = "sentinel"  # its name beside the sources

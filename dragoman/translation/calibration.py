@@ -11,12 +11,12 @@ from torch import Tensor
 
 from dragoman.data.batch import Batch
 from dragoman.errors import UserError
-from dragoman.evaluation.calibration import Reliability
+from dragoman.evaluation.reliability import Reliability
 from dragoman.model.predictor import Predictor
 from dragoman.model.shapes import Float
 from dragoman.search.tempered import normalizer
-from dragoman.translation.form import Form
-from dragoman.translation.recorded import Recorded
+from dragoman.translation.json_record import Recorded
+from dragoman.translation.json_values import Form
 
 COLDEST, WARMEST = 0.1, 10.0
 CLOSE = 1e-6  # relative change of the temperature at which it is found

@@ -10,8 +10,8 @@ from dragoman.evaluation.metrics.metric import Metric
 from dragoman.evaluation.significance import FEWEST, compare
 from dragoman.files.reading import compute_sha256
 from dragoman.run.run import Run
-from dragoman.translation.form import Form
-from dragoman.translation.recorded import Recorded
+from dragoman.translation.json_record import Recorded
+from dragoman.translation.json_values import Form
 
 LEVEL = 0.05  # p below which a difference is taken for one
 

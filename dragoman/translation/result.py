@@ -13,14 +13,13 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from dragoman.configuration.messages import shown, written_by
-from dragoman.corpus.memory import Match
+from dragoman.corpus.translation_memory import Match
 from dragoman.errors import UserError
 from dragoman.files import reading
-from dragoman.translation import explanation_result
 from dragoman.translation.attention_matrix import SourceAttention
-from dragoman.translation.explanation import Explanation
-from dragoman.translation.form import PLACES
-from dragoman.translation.json_form import (
+from dragoman.translation.explanation import explanation_json
+from dragoman.translation.explanation.explanation import Explanation
+from dragoman.translation.json_schema import (
     VERSION,
     ConfidenceForm,
     EditForm,
@@ -34,6 +33,7 @@ from dragoman.translation.json_form import (
     TranslationForm,
     problem,
 )
+from dragoman.translation.json_values import PLACES
 from dragoman.translation.translation import AppliedTerm, Confidence, KeptSpan, Replacement, Step, Translation
 from dragoman.visualization.changes import Revision
 
@@ -239,7 +239,7 @@ def _translation(form: TranslationForm) -> Translation:
     )
     if form.explanation is None:
         return translation
-    sources, contrast, beam, nearest = explanation_result.read(form.explanation, len(translation.words))
+    sources, contrast, beam, nearest = explanation_json.read(form.explanation, len(translation.words))
     parts = translation.text, translation.words, translation.log_probs, translation.sources, translation.sentinel
     confidence = translation.confidence and translation.confidence.words
     explanation = Explanation(*parts, sources, contrast, partial(tuple, beam), nearest, confidence)

@@ -11,14 +11,14 @@ from dragoman.configuration import arguments, components
 from dragoman.configuration.components import Spec
 from dragoman.data.language import is_only_text, require_text
 from dragoman.errors import UserError
-from dragoman.model.attention.terms.streaming import ShiftTerm
+from dragoman.model.attention.terms.wait_terms import ShiftTerm
 from dragoman.search.constraints import CombinedConstraints, NoUnknownInSentences
 from dragoman.search.streaming import AdaptivePolicy, EmittedSymbol, StreamingPredictor, WaitKPolicy, stream
 from dragoman.search.table import SEARCHES
 from dragoman.text.mark import Symbol
 from dragoman.text.pipeline import WordsOf
 from dragoman.translation.generator import SequenceGenerator
-from dragoman.translation.streaming import ArrivingText, spoken
+from dragoman.translation.incremental_text import ArrivingText, spoken
 from dragoman.translation.transforms.unknown_words import UnknownWords
 from dragoman.translation.translation import StreamedWord
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dragoman.corpus.features import FeatureSource, Given
-from dragoman.corpus.memory import Match
+from dragoman.corpus.translation_memory import Match
 from dragoman.data import batch as batches
 from dragoman.data.batch import SourceBatch, TokenBatch, pad_regions, pad_texts
 from dragoman.data.language import Language, Source

@@ -15,7 +15,7 @@ from dragoman.errors import UserError
 from dragoman.text.mark import Symbol
 from dragoman.text.tokenizer import UNKNOWN
 from dragoman.translation.attention_matrix import SHORT, AttentionMatrix, SourceAttention, attention_matrix, shares
-from dragoman.translation.explanation import Explanation
+from dragoman.translation.explanation.explanation import Explanation
 from dragoman.translation.repetition import doubt
 from dragoman.visualization import heatmap
 

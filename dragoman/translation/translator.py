@@ -26,7 +26,7 @@ from dragoman.text.protection import Protection
 from dragoman.translation import source_inputs
 from dragoman.translation.attention_matrix import SHORT
 from dragoman.translation.attribution.context import Origin, Searched, Similar, explain
-from dragoman.translation.explanation import Explanation
+from dragoman.translation.explanation.explanation import Explanation
 from dragoman.translation.generator import SequenceGenerator, Task
 from dragoman.translation.processor import Processor, listed
 from dragoman.translation.reranking.criteria import Candidates
@@ -37,9 +37,9 @@ from dragoman.translation.simultaneous import SimultaneousTranslator
 from dragoman.translation.source_inputs import Text
 from dragoman.translation.transforms.confidence import Confidence
 from dragoman.translation.transforms.exact_match import ExactMatch
-from dragoman.translation.transforms.order import ORDER
 from dragoman.translation.transforms.tag_projection import TagProjection
 from dragoman.translation.transforms.terms import UNCONSTRAINED, LexicalConstraints, Pieces, Terms
+from dragoman.translation.transforms.transform_order import ORDER
 from dragoman.translation.translation import Scored, StreamedWord, Translation
 
 SPARE = 3  # spare hypotheses kept for each entry of an n-best list, as several may spell one text

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from pydantic import Field, ValidationError
 
-from dragoman.configuration import components, yaml
+from dragoman.configuration import components, yaml_lines
 from dragoman.configuration.messages import nearest, written_by
 from dragoman.data.language import Language
 from dragoman.errors import UserError
@@ -19,8 +19,8 @@ from dragoman.evaluation.metrics.metric import Metric
 from dragoman.files.reading import read_lines
 from dragoman.search.ranking import Alpha
 from dragoman.search.table import SEARCHES
-from dragoman.translation.form import Form
-from dragoman.translation.json_form import problem
+from dragoman.translation.json_schema import problem
+from dragoman.translation.json_values import Form
 from dragoman.translation.loading import load
 from dragoman.translation.reranking.criteria import (
     LENGTH_MODEL,
@@ -34,7 +34,7 @@ from dragoman.translation.reranking.criteria import (
     Reverse,
     figures,
 )
-from dragoman.translation.reranking.nbest import Lists
+from dragoman.translation.reranking.nbest_lists import Lists
 from dragoman.translation.reranking.reranker import Reranker
 from dragoman.translation.source_inputs import Text
 from dragoman.translation.translator import Translator
@@ -68,12 +68,12 @@ class Weighted(Form):
 
     def text(self) -> str:
         """It as YAML."""
-        return yaml.write({name: value for name, value in self.model_dump().items() if value not in (None, {})})
+        return yaml_lines.write({name: value for name, value in self.model_dump().items() if value not in (None, {})})
 
     @classmethod
     def read(cls, path: Path) -> "Weighted":
         """Read a file of weights. UserError names file, line and key of what is wrong."""
-        document = yaml.read("\n".join(read_lines(path)), str(path))
+        document = yaml_lines.read("\n".join(read_lines(path)), str(path))
         if document.faults:
             place, key, message = document.faults[0]
             raise UserError(f"{place.text}: {'.'.join(map(str, key)) + ': ' if key else ''}{message}")

@@ -13,10 +13,10 @@ from itertools import takewhile
 from pathlib import PurePath
 from typing import Any
 
-from dragoman.visualization import curves, sentences, tables
+from dragoman.visualization import curves, report_tables, sentences
 from dragoman.visualization.markup import breakable, escape
+from dragoman.visualization.report_tables import Groups, Scores
 from dragoman.visualization.sentences import ReportSentence, SentenceMetric
-from dragoman.visualization.tables import Groups, Scores
 
 SCRIPTS = ("parts.js", "attention.js", "sentence.js", "list.js")  # in the order in which they build on each other
 MOST_NAMED = 3  # runs whose names are the title
@@ -57,13 +57,13 @@ def page(report: Report) -> str:
     names = [run.name for run in runs]
     drawn = curves.charts([curves.ChartedRun(run.name, run.metrics) for run in runs])
     parts = {
-        "scores": "".join(tables.scores(names, table) for table in report.scores)
-        + tables.further(names, report.further),
+        "scores": "".join(report_tables.scores(names, table) for table in report.scores)
+        + report_tables.further(names, report.further),
         "sentences": "present" if any(run.examples for run in runs) else "",
-        "groups": "".join(tables.groups(names, table) for table in report.groups),
+        "groups": "".join(report_tables.groups(names, table) for table in report.groups),
         "curves": "".join(f"<figure>{chart}</figure>" for chart in drawn),
-        "facts": tables.facts([(run.name, run.facts) for run in runs]),
-        "configuration": tables.configurations([(run.name, run.config_yaml) for run in runs]),
+        "facts": report_tables.facts([(run.name, run.facts) for run in runs]),
+        "configuration": report_tables.configurations([(run.name, run.config_yaml) for run in runs]),
     }
     hidden = {f"no_{name}": "" if part else " hidden" for name, part in parts.items()}
     title = ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} runs"
@@ -72,8 +72,8 @@ def page(report: Report) -> str:
         "title": escape(title or "No runs"),
         "heading": breakable(title or "No runs"),
         "only": _only(runs),
-        "scores_told": tables.legend(names, (pair for table in report.scores for pair in table.runs)),
-        "groups_told": tables.legend(
+        "scores_told": report_tables.legend(names, (pair for table in report.scores for pair in table.runs)),
+        "groups_told": report_tables.legend(
             names, (pair for table in report.groups for group in table.groups for pair in group.runs)
         ),
         "data": sentences.data([(run.name, run.examples) for run in runs], report.measures),

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import memory
 from dragoman.corpus.examples import Pair
-from dragoman.corpus.memory import FuzzyMemory
+from dragoman.corpus.translation_memory import FuzzyMemory
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import punctuation
 from tests import toy

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("fastapi")
 from dragoman.cli.serve import ServeOptions, _backend
 from dragoman.serving import models, service
-from dragoman.serving.limits import RequestLimits
+from dragoman.serving.client_limits import RequestLimits
 
 RUNS = [Path("runs/toy")]
 

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import pytest
 
-from dragoman.configuration import components, document
+from dragoman.configuration import components, config_file
 from dragoman.configuration.components import Problem
 from dragoman.configuration.config import Config
-from dragoman.configuration.document import ConfigError
+from dragoman.configuration.config_file import ConfigError
 from dragoman.configuration.values import Count
 
 
@@ -43,9 +43,9 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Confi
     """Loads a text as the file run.yaml, checked by `parts`."""
     monkeypatch.chdir(tmp_path)
 
-    def loaded(text: str, overrides: Mapping[str, str] = {}, checks: Sequence[document.Check] = (parts,)) -> Config:
+    def loaded(text: str, overrides: Mapping[str, str] = {}, checks: Sequence[config_file.Check] = (parts,)) -> Config:
         Path("run.yaml").write_text(text, encoding="utf-8")
-        return document.load("run.yaml", overrides, checks)
+        return config_file.load("run.yaml", overrides, checks)
 
     return loaded
 

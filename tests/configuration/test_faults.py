@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.configuration import document
+from dragoman.configuration import config_file
 from dragoman.configuration.components import Problem, Spec
 from dragoman.configuration.config import Config
-from dragoman.configuration.document import ConfigError
+from dragoman.configuration.config_file import ConfigError
 from dragoman.errors import UserError
 from tests.golden import Golden
 
@@ -166,20 +166,20 @@ def test_something_else_than_a_mapping(faults: Faults, text: str, value: str) ->
 
 def test_files_that_cannot_be_read(tmp_path: Path, golden: Golden) -> None:
     with pytest.raises(UserError) as raised:
-        document.load(tmp_path / "none.yaml")
+        config_file.load(tmp_path / "none.yaml")
     golden(str(raised.value))
     with pytest.raises(UserError) as raised:
-        document.load(tmp_path)
+        config_file.load(tmp_path)
     golden(str(raised.value))
     binary = tmp_path / "model.safetensors"
     binary.write_bytes(b"\x08\x00\x00\x00{}\xff\xfe\x00")
     with pytest.raises(UserError, match=r"model\.safetensors:1:") as error:
-        document.load(binary)
+        config_file.load(binary)
     golden(str(error.value))
     assert "\n" not in str(error.value)
     binary.write_bytes(b"\x08\x00\x00\x00{}")
     with pytest.raises(ConfigError, match=r"model\.safetensors:1:") as raised:
-        document.load(binary)
+        config_file.load(binary)
     golden(str(raised.value))
 
 

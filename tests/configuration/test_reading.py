@@ -65,7 +65,7 @@ def test_whole_numbers_do_for_fractions(load: Load) -> None:
 
 
 def test_reading_from_standard_input(tmp_path: Path) -> None:
-    code = "from dragoman.configuration.document import load; print(*load('-').data.source)"
+    code = "from dragoman.configuration.config_file import load; print(*load('-').data.source)"
     command = [sys.executable, "-c", code]
     outcome = subprocess.run(command, input=DATA, capture_output=True, text=True, check=True)
     assert outcome.stdout == "en\n"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dragoman
-from dragoman.configuration import document, sections, yaml
+from dragoman.configuration import config_file, sections, yaml_lines
 from dragoman.configuration.config import Config
 from dragoman.training import checks
 from tests.forms import validator
@@ -21,7 +21,7 @@ DATA = {"source": "en", "target": "de", "train": "corpus/train", "dev": "corpus/
 def schema() -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        json_schema = document.schema(checks.PARTS)
+        json_schema = config_file.schema(checks.PARTS)
     assert json_schema.endswith("}\n")
     assert json.loads(json_schema) == dragoman.schema()
     return dragoman.schema()
@@ -39,7 +39,7 @@ def test_a_default_configuration_fits(schema: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("configs/**/*.yaml")), ids=lambda path: path.stem)
 def test_a_ready_configuration_fits(schema: dict[str, Any], path: Path) -> None:
-    assert fits(yaml.read(path.read_text(encoding="utf-8"), path.name).value, schema)
+    assert fits(yaml_lines.read(path.read_text(encoding="utf-8"), path.name).value, schema)
 
 
 @pytest.mark.parametrize(

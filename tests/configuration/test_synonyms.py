@@ -6,7 +6,7 @@ import pytest
 
 from dragoman.configuration import components, sections
 from dragoman.configuration.config import Config
-from dragoman.configuration.document import ConfigError
+from dragoman.configuration.config_file import ConfigError
 from dragoman.configuration.sections import keys_of
 from dragoman.configuration.synonyms import NAMES, PLACES, own_name, place
 from dragoman.training import checks

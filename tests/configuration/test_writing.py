@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from dragoman.configuration import config, data, document, sections
+from dragoman.configuration import config, config_file, data, sections
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config
 from dragoman.training import checks
@@ -62,20 +62,20 @@ def drawn(draw: st.DrawFn) -> Config:
 @given(configuration=st.composite(drawn)())
 @pytest.mark.slow
 def test_what_is_dumped_loads_equal(load: Load, configuration: Config) -> None:
-    assert load(document.dump(configuration), checks=()) == configuration
-    assert load(document.commented(configuration), checks=()) == configuration
+    assert load(config_file.dump(configuration), checks=()) == configuration
+    assert load(config_file.commented(configuration), checks=()) == configuration
     assert Config.model_validate_json(configuration.model_dump_json()) == configuration
 
 
 @pytest.mark.parametrize("tables", [{}, checks.PARTS], ids=["plain", "with kinds"])
 def test_the_commented_file_explains_every_key(load: Load, tables: sections.Tables) -> None:
     loaded = load(DATA)
-    text = document.commented(loaded, tables)
+    text = config_file.commented(loaded, tables)
     lines = text.rstrip("\n").split("\n")
     assert max(map(len, lines)) <= 110
     for number, line in enumerate(lines):
         assert not line or "#" in line or lines[number - 1].lstrip().startswith("#"), line
-    assert document.dump(load(text)) == document.dump(loaded)
+    assert config_file.dump(load(text)) == config_file.dump(loaded)
     assert "None" not in text
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.configuration import document, yaml
+from dragoman.configuration import config_file, yaml_lines
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.corpus import cleaning, initialize
@@ -232,8 +232,8 @@ def test_editors_find_the_schema_that_the_configuration_fits(tmp_path: Path) -> 
         match = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)
         assert match
         schema = (tmp_path / match[1]).read_text(encoding="utf-8")
-        assert schema == document.schema()
-        validator(schema).validate(yaml.read("\n".join(text), name).value)
+        assert schema == config_file.schema()
+        validator(schema).validate(yaml_lines.read("\n".join(text), name).value)
 
 
 @pytest.mark.parametrize("text", ["mine", "{}", '{"title": "mine"}', "[" * 9999, "[]"])

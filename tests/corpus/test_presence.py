@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.configuration.document import ConfigError
+from dragoman.configuration.config_file import ConfigError
 from dragoman.training.checks import load_config
 
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 from rapidfuzz.distance import Indel
 
-from dragoman.corpus import memory
+from dragoman.corpus import translation_memory
 from dragoman.corpus.examples import Pair
-from dragoman.corpus.memory import FuzzyMemory, most_similar
+from dragoman.corpus.translation_memory import FuzzyMemory, most_similar
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import PRETOKENIZERS
 
@@ -25,7 +25,7 @@ def pairs(count: int) -> list[Pair]:
 @pytest.mark.parametrize("portion", [10_000, 7])
 def test_they_are_those_of_the_definition(portion: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """And of the index of a translation memory, which has all candidates here; however the corpus is cut."""
-    monkeypatch.setattr(memory, "PORTION", portion)
+    monkeypatch.setattr(translation_memory, "PORTION", portion)
     pairs_of_corpus, texts = pairs(200), ["The old cat sees a dog", "garden", "xyz"]
     results = most_similar(iter(pairs_of_corpus), texts, 3, NORMALIZE, TOKENIZE)
     index = FuzzyMemory(pairs_of_corpus, NORMALIZE, TOKENIZE, threshold=1e-6, count=3)

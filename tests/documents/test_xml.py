@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("lxml")
 from lxml import etree
 
-from dragoman.corpus.memory import Match
+from dragoman.corpus.translation_memory import Match
 from dragoman.corpus.xml import local_name
 from dragoman.documents import codes
 from dragoman.documents.document import File

@@ -3,7 +3,7 @@
 import pytest
 
 from dragoman.evaluation.human.forms import Level
-from dragoman.evaluation.human.statistics import alpha
+from dragoman.evaluation.human.judgment_statistics import alpha
 
 pytestmark = pytest.mark.spec("H10")
 

@@ -19,7 +19,7 @@ from dragoman.evaluation.groups import (
     edits,
     frequencies,
 )
-from dragoman.evaluation.metrics.errors import WordErrorRate
+from dragoman.evaluation.metrics.error_rates import WordErrorRate
 from dragoman.evaluation.metrics.sacre import Bleu
 
 pytestmark = pytest.mark.spec("H12")

@@ -9,7 +9,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.significance import PairedTest
 
 from dragoman.evaluation.groups import WordBucketF1
-from dragoman.evaluation.metrics.errors import ExactMatchRate, WordErrorRate
+from dragoman.evaluation.metrics.error_rates import ExactMatchRate, WordErrorRate
 from dragoman.evaluation.metrics.metric import Counts, LineMetric
 from dragoman.evaluation.metrics.sacre import Bleu
 from dragoman.evaluation.metrics.table import METRICS

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.model.attention.attention import GlobalAttention
-from dragoman.model.attention.documents import HierarchicalAttention
+from dragoman.model.attention.hierarchical_attention import HierarchicalAttention
 from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import AdditiveScore
 from dragoman.model.memory import Memory

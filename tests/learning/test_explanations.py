@@ -8,7 +8,7 @@ import pytest
 
 import dragoman
 from dragoman.training import session
-from dragoman.translation.explanation import Explanation
+from dragoman.translation.explanation.explanation import Explanation
 from tests import toy
 
 PAIRS = 60

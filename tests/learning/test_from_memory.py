@@ -24,8 +24,8 @@ from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.run.run import Run
 from dragoman.serving.app import create
 from dragoman.serving.backend import Backend
+from dragoman.serving.client_limits import AccessControl, RequestLimits
 from dragoman.serving.corrections import Corrections
-from dragoman.serving.limits import AccessControl, RequestLimits
 from dragoman.serving.models import ServedModel
 from dragoman.serving.prometheus import Metrics
 from dragoman.serving.service import Service

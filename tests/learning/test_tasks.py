@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dragoman
-from dragoman.evaluation.metrics.errors import ExactMatchRate
+from dragoman.evaluation.metrics.error_rates import ExactMatchRate
 from dragoman.training import checks, session
 
 CONFIG = Path(__file__).resolve().parent.parent.parent / "configs" / "tasks" / "scan.yaml"

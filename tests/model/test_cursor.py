@@ -10,7 +10,7 @@ from dragoman.configuration.config import ModelConfig
 from dragoman.data.batch import Batch
 from dragoman.model import build
 from dragoman.model.decoder.decoder import DecoderState, Unrolled
-from dragoman.model.decoder.inputs import Cursor, Edited
+from dragoman.model.decoder.decoder_input import Cursor, Edited
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam
 from dragoman.search.constraints import EditConstraint

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from dragoman.model import linear, unrolled
-from dragoman.model.decoder import rnn as decoder_rnn
+from dragoman.model.decoder import rnn_decoder as decoder_rnn
 from dragoman.model.decoder.timing import TIMINGS
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq

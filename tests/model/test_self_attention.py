@@ -8,8 +8,8 @@ import torch
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.model import build
-from dragoman.model.encoder.self_attention import SelfAttentionEncoder
 from dragoman.model.encoder.table import ENCODERS
+from dragoman.model.encoder.transformer_encoder import SelfAttentionEncoder
 from dragoman.model.self_attention import (
     LONGEST,
     POSITIONS,

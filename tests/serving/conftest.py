@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from dragoman.serving.app import create
 from dragoman.serving.backend import Backend
+from dragoman.serving.client_limits import AccessControl, Keys, RequestLimits
 from dragoman.serving.corrections import Corrections
-from dragoman.serving.limits import AccessControl, Keys, RequestLimits
 from dragoman.serving.models import ServedModel
 from dragoman.serving.prometheus import Metrics
 from dragoman.serving.service import Service

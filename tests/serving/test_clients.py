@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 import pytest
 from starlette.testclient import TestClient
 
+from dragoman.serving.client_limits import RequestLimits
 from dragoman.serving.corrections import Corrections
-from dragoman.serving.limits import RequestLimits
 from tests.serving.conftest import LIMITS, Open
 
 PAIR = {"source": "en", "target": "fr"}

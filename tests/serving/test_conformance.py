@@ -11,8 +11,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from dragoman.documents import table
+from dragoman.serving.client_limits import Keys
 from dragoman.serving.corrections import Corrections
-from dragoman.serving.limits import Keys
 from tests.serving.conftest import LIMITS, Open
 
 KEY = "a key"

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dragoman.corpus.examples import Pair
-from dragoman.corpus.memory import FuzzyMemory
+from dragoman.corpus.translation_memory import FuzzyMemory
 from dragoman.errors import UserError
 from dragoman.serving.corrections import Correction, Corrections, NotKeptError, TranslationRecord
 

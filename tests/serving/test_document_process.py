@@ -22,9 +22,9 @@ from dragoman.documents.placing import Tag, place_tags
 from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
 from dragoman.serving import document_worker
-from dragoman.serving.batching import BusyError
 from dragoman.serving.document_process import CostlyError, DocumentProcess
 from dragoman.serving.document_worker import OUT_OF_MEMORY, Answer, Documents, Failure, HtmlTexts, ReadJob, WriteJob
+from dragoman.serving.request_queue import BusyError
 from tests.serving.conftest import Open
 from tests.serving.test_cache import complete
 

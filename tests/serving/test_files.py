@@ -18,10 +18,10 @@ from starlette.testclient import TestClient
 from dragoman.documents import table
 from dragoman.errors import UserError
 from dragoman.serving import files
+from dragoman.serving.client_limits import Keys, RequestLimits
 from dragoman.serving.document_process import DocumentProcess
 from dragoman.serving.files import DownloadStore, TranslatedFile
 from dragoman.serving.http_error import HTTPError
-from dragoman.serving.limits import Keys, RequestLimits
 
 Open = Callable[..., TestClient]
 PAIR = {"source": "en", "target": "fr"}

@@ -21,9 +21,9 @@ from dragoman.documents.html import Page
 from dragoman.documents.passages import Passage
 from dragoman.documents.passages import split_text as really_split
 from dragoman.documents.translated import TranslatedText
-from dragoman.serving.batching import BusyError
+from dragoman.serving.client_limits import Keys, RequestLimits
 from dragoman.serving.corrections import CorrectionEntry, Corrections, NotKeptError
-from dragoman.serving.limits import Keys, RequestLimits
+from dragoman.serving.request_queue import BusyError
 from dragoman.serving.server import JsonFormatter
 from dragoman.serving.service import Service
 from tests import toy

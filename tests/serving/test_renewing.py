@@ -20,11 +20,11 @@ from dragoman.documents.passages import split_text
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.search.decoding import Deadline
 from dragoman.serving.backend import Backend
-from dragoman.serving.batching import Batcher, BusyError
-from dragoman.serving.limits import AccessControl, Keys, RequestLimits
+from dragoman.serving.client_limits import AccessControl, Keys, RequestLimits
 from dragoman.serving.models import ServedModel
 from dragoman.serving.prometheus import Metrics
 from dragoman.serving.request_options import RequestOptions, TranslationItem
+from dragoman.serving.request_queue import Batcher, BusyError
 from dragoman.serving.service import Service
 from dragoman.serving.v1 import TranslateRequest, V1Endpoints
 from dragoman.translation.translation import Translation

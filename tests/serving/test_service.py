@@ -15,17 +15,17 @@ import pytest
 
 import dragoman
 from dragoman.corpus.features import FeatureSource
-from dragoman.corpus.memory import Match
+from dragoman.corpus.translation_memory import Match
 from dragoman.documents.html import Page
 from dragoman.documents.translated import TranslatedSentence
 from dragoman.errors import UserError
 from dragoman.search.decoding import Deadline
 from dragoman.serving import models
-from dragoman.serving.batching import Batcher, BusyError
 from dragoman.serving.corrections import Correction, Corrections
 from dragoman.serving.models import Routes, ServedModel, names_of
 from dragoman.serving.registry import Glossaries
 from dragoman.serving.request_options import RequestOptions, TranslationItem
+from dragoman.serving.request_queue import Batcher, BusyError
 from dragoman.serving.service import Service
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.source_inputs import LONGEST

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 import dragoman
 from dragoman.serving.app import create
 from dragoman.serving.backend import Backend
-from dragoman.serving.limits import AccessControl, RequestLimits
+from dragoman.serving.client_limits import AccessControl, RequestLimits
 from dragoman.serving.models import ServedModel
 from dragoman.serving.prometheus import Metrics
 from dragoman.serving.service import Service

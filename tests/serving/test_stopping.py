@@ -19,11 +19,11 @@ from starlette.types import Message, Receive, Scope, Send
 from dragoman.search.decoding import Deadline
 from dragoman.serving.app import RequestMeter, create
 from dragoman.serving.backend import Backend
-from dragoman.serving.batching import Batcher
-from dragoman.serving.limits import AccessControl, RequestLimits
+from dragoman.serving.client_limits import AccessControl, RequestLimits
 from dragoman.serving.models import ServedModel
 from dragoman.serving.prometheus import Metrics
 from dragoman.serving.request_options import RequestOptions, TranslationItem
+from dragoman.serving.request_queue import Batcher
 from dragoman.serving.server import Server, allow_files
 from dragoman.serving.server import run as run_server
 from dragoman.serving.service import Service

@@ -16,8 +16,8 @@ from dragoman.files.reading import compute_sha256
 from dragoman.run.folder import RunFolder
 from dragoman.serving.app import create
 from dragoman.serving.backend import Backend
+from dragoman.serving.client_limits import AccessControl
 from dragoman.serving.corrections import Corrections
-from dragoman.serving.limits import AccessControl
 from dragoman.serving.models import ServedModel
 from dragoman.serving.prometheus import Metrics
 from dragoman.serving.service import Service

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from dragoman.serving.limits import Keys
+from dragoman.serving.client_limits import Keys
 from tests.serving.conftest import LIMITS, Open
 
 HEADERS = {

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from dragoman.cli import progress
+from dragoman.cli import progress_bar
 from dragoman.corpus.aligners import LONGEST
 from dragoman.training import aligning
 from tests import toy
@@ -139,7 +139,7 @@ def test_interrupted_it_leaves_nothing(shell: Shell, monkeypatch: pytest.MonkeyP
     def passes(total: int) -> Iterator[object]:
         yield interrupted
 
-    monkeypatch.setattr(progress, "passes", passes)
+    monkeypatch.setattr(progress_bar, "passes", passes)
     before, running = set(shell.folder.iterdir()), set(multiprocessing.active_children())
     outcome = shell("align", "train.en", "train.fr", "-o", "links")
     assert (outcome.code, outcome.err) == (130, "interrupted\n")

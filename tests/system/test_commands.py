@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman.configuration import document
+from dragoman.configuration import config_file
 from dragoman.corpus.pharaoh import pharaoh
 from tests import toy
 from tests.forms import results
@@ -537,7 +537,7 @@ def test_init_writes_a_memory_and_as_many_epochs_as_are_asked_for(shell: Shell) 
     message = shell("init", *words).err
     assert re.search(rf"(?m)^{DURATION}", message)
     assert "of looking up similar pairs" in message
-    assert document.load(shell.folder / "new.yaml").data.recalled == ("memory",)
+    assert config_file.load(shell.folder / "new.yaml").data.recalled == ("memory",)
     assert shell("init", *words[:-1], "0").code == 2
 
 
@@ -569,7 +569,7 @@ def test_init_takes_the_languages_from_a_header(shell: Shell) -> None:
     shell.write("all.tsv", "en\tfr\tby\n" + "".join(f"{en}\t{fr}\tme\n" for en, fr in lines))
     done = shell("init", "all.tsv", "-o", "mine.yaml", "--columns", "fr,en")
     assert "all.tsv: line 1 is a header and no pair, columns fr, en\n" in done.err
-    data = document.load(shell.folder / "mine.yaml").data
+    data = config_file.load(shell.folder / "mine.yaml").data
     assert (data.source, data.target) == (("fr",), "en")
     assert shell("init", "all.tsv", "-o", "other.yaml", "--columns", "fr").code == 2
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import dragoman
-from dragoman.configuration.document import ConfigError
+from dragoman.configuration.config_file import ConfigError
 from dragoman.errors import UserError
 from dragoman.run.folder import FORM
 from tests.golden import Golden

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from dragoman.cli.scores import entry, part
+from dragoman.cli.evaluate_scores import entry, part
 from dragoman.evaluation.metrics.metric import Score
 from tests.golden import Golden
 from tests.system.conftest import Shell

@@ -9,7 +9,7 @@ import pytest
 
 import dragoman
 from dragoman.training import session
-from dragoman.translation.explanation import METHODS
+from dragoman.translation.explanation.explanation import METHODS
 from tests import toy
 from tests.forms import alike, results
 from tests.golden import Golden

@@ -11,7 +11,7 @@ import dragoman
 from dragoman.configuration import components
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.sacre import Ter
-from dragoman.model.decoder.inputs import Cursor
+from dragoman.model.decoder.decoder_input import Cursor
 from dragoman.run.run import Run
 from dragoman.search.table import SEARCHES
 from dragoman.text.edits import OPERATIONS

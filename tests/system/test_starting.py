@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.configuration import document
+from dragoman.configuration import config_file
 from dragoman.corpus.examples import read_pairs
 from dragoman.data.recall import MEMORY
 from dragoman.run.folder import RunFolder
@@ -129,7 +129,7 @@ def test_the_new_run_is_beside_the_other_from_wherever_that_is_named(other: Shel
 def test_pairs_for_development_may_be_named(other: Shell) -> None:
     outcome = other(*WORDS, "--data.dev=dev", "--run", "runs/other", "test")
     assert outcome.code == 0, outcome.err
-    data = document.load(RunFolder(other.folder / "runs" / "other").config).data
+    data = config_file.load(RunFolder(other.folder / "runs" / "other").config).data
     assert (data.train, data.dev) == (("new.tsv", "test"), "dev")
     assert not (other.folder / "runs" / "other-data").exists()
 

@@ -14,7 +14,7 @@ import pytest
 import dragoman
 from dragoman.configuration.config import Config
 from dragoman.corpus.examples import read_pairs
-from dragoman.corpus.memory import Match
+from dragoman.corpus.translation_memory import Match
 from dragoman.data.dataset import Dataset
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError

@@ -184,7 +184,7 @@ def test_a_setting_that_does_not_exist_is_told(setting: str, message: str) -> No
         ("model.bridge: mean", [("model/bridge.py", "MeanBridge")]),
         (
             "model.encoder.kind: self_attention; model.bridge: mean",
-            [("model/encoder/self_attention.py", "SelfAttentionEncoder")],
+            [("model/encoder/transformer_encoder.py", "SelfAttentionEncoder")],
         ),
         ("metrics: [bleu, ter]", [("evaluation/metrics/sacre.py", "Bleu"), ("evaluation/metrics/sacre.py", "Ter")]),
         ("model.bridge: meen", []),

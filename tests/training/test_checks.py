@@ -10,8 +10,8 @@ import pytest
 from dragoman.configuration import sections
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import Config
+from dragoman.configuration.config_file import ConfigError
 from dragoman.configuration.data import DataConfig
-from dragoman.configuration.document import ConfigError
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.search.table import SEARCHES
 from dragoman.text.words import TOKENIZERS

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.configuration.document import ConfigError
+from dragoman.configuration.config_file import ConfigError
 from dragoman.errors import UserError
 from dragoman.training import session
 from tests import toy

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.configuration import document
+from dragoman.configuration import config_file
 from dragoman.configuration.config import Config
 from dragoman.corpus.examples import read_pairs
 from dragoman.errors import UserError
@@ -58,7 +58,7 @@ def test_a_folder_of_other_things_is_refused(name: str, make_config: Callable[..
 @pytest.mark.slow
 def test_a_configuration_may_be_named_by_its_path(make_config: Callable[..., Config], tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
-    path.write_text(document.dump(make_config()), "utf-8")
+    path.write_text(config_file.dump(make_config()), "utf-8")
     for named in (str(path), path):
         assert session.train(named, quiet=True) == RunFolder(tmp_path / "run")
     path.write_text("seed: x\n", "utf-8")
@@ -225,7 +225,7 @@ def test_what_makes_no_other_run_may_change(make_config: Callable[..., Config]) 
     before = session.train(make_config(), quiet=True).config.read_bytes()
     assert session.train(make_config(FREE), quiet=True).config.read_bytes() == before, "a finished run is left alone"
     folder = session.train(make_config({**FREE, "training.steps": 2}), quiet=True)
-    kept = document.load(folder.config)
+    kept = config_file.load(folder.config)
     assert (kept.training.epochs, kept.search.options["size"], kept.training.average_checkpoints.count) == (7, 2, 1)
 
 
@@ -264,7 +264,7 @@ def test_a_begun_folder_without_a_state_begins_anew_with_any_configuration(
     refused(make_config())
     meddle({})
     folder = session.train(make_config({"seed": 12}), quiet=True)
-    assert document.load(folder.config).seed == 12
+    assert config_file.load(folder.config).seed == 12
 
 
 def test_a_trained_folder_without_a_state_is_refused(make_config: Callable[..., Config]) -> None:

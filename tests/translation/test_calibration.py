@@ -12,7 +12,7 @@ import torch
 from dragoman.configuration.components import Spec, build
 from dragoman.data.batch import Batch
 from dragoman.errors import UserError
-from dragoman.evaluation.calibration import Reliability
+from dragoman.evaluation.reliability import Reliability
 from dragoman.files.reading import compute_sha256
 from dragoman.search.table import SEARCHES
 from dragoman.translation.calibration import COLDEST, WARMEST, Calibration, Fit, Measured, fit, measure

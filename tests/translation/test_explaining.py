@@ -18,8 +18,8 @@ from dragoman.model.saliency import compute_saliency
 from dragoman.training import session
 from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.attribution import attribution as explaining
-from dragoman.translation.explanation import METHODS, Explanation
-from dragoman.translation.maps import SourceMaps
+from dragoman.translation.explanation.explanation import METHODS, Explanation
+from dragoman.translation.explanation.source_maps import SourceMaps
 from dragoman.translation.transforms.confidence import Confidence
 from dragoman.translation.translator import Translator
 from tests import toy

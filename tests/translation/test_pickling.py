@@ -15,7 +15,7 @@ from dragoman.errors import UserError
 from dragoman.text.glossary import Glossary, Term
 from dragoman.text.protection import Protection
 from dragoman.training import session
-from dragoman.translation.explanation import Explanation
+from dragoman.translation.explanation.explanation import Explanation
 from dragoman.translation.transforms.terms import LexicalConstraints
 from dragoman.translation.translation import Scored, Translation
 from dragoman.translation.translator import Translator

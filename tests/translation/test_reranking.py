@@ -31,7 +31,7 @@ from dragoman.translation.reranking.criteria import (
     Reverse,
 )
 from dragoman.translation.reranking.minimum_bayes_risk import MinimumBayesRisk
-from dragoman.translation.reranking.nbest import Lists
+from dragoman.translation.reranking.nbest_lists import Lists
 from dragoman.translation.reranking.reranker import Reranker
 from dragoman.translation.transforms.terms import LexicalConstraints
 from dragoman.translation.translation import Scored, Step, Translation

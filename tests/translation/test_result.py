@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dragoman import inspection
-from dragoman.corpus.memory import Match
+from dragoman.corpus.translation_memory import Match
 from dragoman.errors import UserError
-from dragoman.translation import json_form, result
+from dragoman.translation import json_schema, result
 from dragoman.translation.attention_matrix import SourceAttention
-from dragoman.translation.form import PLACES
+from dragoman.translation.json_values import PLACES
 from dragoman.translation.result import Result
 from dragoman.translation.translation import Step, Translation
 from tests.forms import results, validator
@@ -258,7 +258,7 @@ def test_half_characters_and_what_is_not_finite_do_no_harm() -> None:
 def test_unknown_keys_are_ignored() -> None:
     written = Result(example()).json()
     later = {**written, "votes": {"first": [0.1, 0.9]}, "sources": [{**written["sources"][0], "heads": []}]}
-    validator(json_form.schema()).validate(later)
+    validator(json_schema.schema()).validate(later)
     assert Result.from_json(later).json() == written
 
 
@@ -335,7 +335,7 @@ def test_what_is_no_json_is_told(line: str, tmp_path: Path) -> None:
     "value", [without("text"), changed("text", 3), changed("score", "x"), changed("version", 1), changed("steps.0", 3)]
 )
 def test_the_schema_refuses_what_cannot_be_read(value: dict[str, Any]) -> None:
-    assert not validator(json_form.schema()).is_valid(value)
+    assert not validator(json_schema.schema()).is_valid(value)
 
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "results.md"
@@ -350,7 +350,7 @@ def test_the_documented_example_is_one() -> None:
 
 def test_every_key_is_documented_with_the_words_of_the_schema() -> None:
     documents = "".join(path.read_text(encoding="utf-8") for path in (DOCUMENT, DOCUMENT.with_name("explain.md")))
-    schema = json.loads(json_form.schema())
+    schema = json.loads(json_schema.schema())
     for form in schema["$defs"].values():
         for key, value in form["properties"].items():
             assert f"| `{key}` |" in documents

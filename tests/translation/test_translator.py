@@ -17,7 +17,7 @@ from torch import Tensor
 
 import dragoman
 from dragoman import devices
-from dragoman.configuration import components, document, sections
+from dragoman.configuration import components, config_file, sections
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.data.batch import Batch, pad_tokens
@@ -587,7 +587,7 @@ def test_integers_are_refused_where_they_do_not_know_the_output(run: Path, tmp_p
     folder = shutil.copytree(run, tmp_path / "copying")
     whole = Run.load(folder)
     config = sections.replaced(whole.config, ("model", "output"), Spec("pointer_generator"))
-    (folder / "config.yaml").write_text(document.dump(config), encoding="utf-8")
+    (folder / "config.yaml").write_text(config_file.dump(config), encoding="utf-8")
     write_tensors(folder / "model.safetensors", weights(build.build_model(config, whole.sources, whole.target)), {})
     assert isinstance(dragoman.load(folder).model.output, PointerGenerator)
     for folders in (folder, [run, folder]):

@@ -15,9 +15,9 @@ from dragoman.run.run import Run
 from dragoman.translation import loading
 from dragoman.visualization.explained import BeamNode
 from dragoman.visualization.report import Report, RunView, page
+from dragoman.visualization.report_tables import GroupRow, Groups, ScoreCell, Scores
 from dragoman.visualization.scale import scale_top
 from dragoman.visualization.sentences import ReportSentence, SentenceMetric
-from dragoman.visualization.tables import GroupRow, Groups, ScoreCell, Scores
 from tests import toy
 from tests.browser import Browser
 

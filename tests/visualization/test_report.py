@@ -17,8 +17,8 @@ import dragoman
 from dragoman import inspection
 from dragoman.translation.result import Result
 from dragoman.visualization.report import Report, RunView, page
+from dragoman.visualization.report_tables import GroupRow, Groups, ScoreCell, Scores, facts, groups, legend, scores
 from dragoman.visualization.sentences import DIGITS, LEVELS, ReportSentence, SentenceMetric
-from dragoman.visualization.tables import GroupRow, Groups, ScoreCell, Scores, facts, groups, legend, scores
 from tests import toy
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from dragoman.configuration.config import UNTRANSLATED
-from dragoman.evaluation.metrics.errors import (
+from dragoman.evaluation.metrics.error_rates import (
     CharacterErrorRate,
     DroppedWords,
     ExactMatchRate,

@@ -3,8 +3,8 @@
 from dragoman.model.encoder.convolutional import ConvolutionalEncoder
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.encoder.projection import ProjectionEncoder
-from dragoman.model.encoder.rnn import RnnEncoder
-from dragoman.model.encoder.self_attention import SelfAttentionEncoder
+from dragoman.model.encoder.rnn_encoder import RnnEncoder
+from dragoman.model.encoder.transformer_encoder import SelfAttentionEncoder
 
 ENCODERS: dict[str, type[Encoder]] = {
     "rnn": RnnEncoder,

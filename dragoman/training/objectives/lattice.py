@@ -13,7 +13,7 @@ from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch
 from dragoman.model.attention.chain import NEVER
 from dragoman.model.decoder.decoder import DecoderState
-from dragoman.model.decoder.rnn import RnnDecoder
+from dragoman.model.decoder.rnn_decoder import RnnDecoder
 from dragoman.model.decoder.table import DECODERS
 from dragoman.model.output.output import ROWS, Output, Readout
 from dragoman.model.output.table import OUTPUTS

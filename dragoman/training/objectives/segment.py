@@ -12,9 +12,9 @@ from dragoman.configuration.config import AttentionConfig, Config
 from dragoman.data.batch import Batch
 from dragoman.model.attention.attention import GlobalAttention
 from dragoman.model.attention.chain import NEVER
-from dragoman.model.attention.terms.streaming import ShiftTerm
 from dragoman.model.attention.terms.table import TERMS
-from dragoman.model.decoder.rnn import RnnDecoder
+from dragoman.model.attention.terms.wait_terms import ShiftTerm
+from dragoman.model.decoder.rnn_decoder import RnnDecoder
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.shapes import Bool, Float

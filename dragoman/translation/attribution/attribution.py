@@ -16,8 +16,8 @@ from dragoman.search.ensemble import Ensemble
 from dragoman.text.pipeline import WordsOf
 from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.attribution.erasure import without_text, without_word
+from dragoman.translation.explanation.source_maps import Contrast, Map, Place, SourceContrast, SourceMaps
 from dragoman.translation.generator import SequenceGenerator
-from dragoman.translation.maps import Contrast, Map, Place, SourceContrast, SourceMaps
 from dragoman.translation.processor import Processor
 from dragoman.translation.sentence import Pair
 from dragoman.translation.source_inputs import Encoded

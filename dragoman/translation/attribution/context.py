@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from dragoman.configuration import arguments
-from dragoman.corpus.memory import Match
+from dragoman.corpus.translation_memory import Match
 from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.search.tree import SearchTree
 from dragoman.translation.attribution.attribution import contrasted, explained
-from dragoman.translation.explanation import Explanation
+from dragoman.translation.explanation.explanation import Explanation
 from dragoman.translation.generator import SequenceGenerator, Task
 from dragoman.translation.processor import listed
 from dragoman.translation.sentence import Pair, Sentence

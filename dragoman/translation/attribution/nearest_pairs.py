@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from dragoman.corpus.examples import Pair, read_texts
-from dragoman.corpus.memory import Match, most_similar
+from dragoman.corpus.translation_memory import Match, most_similar
 from dragoman.data.language import Language
 from dragoman.data.recall import MEMORY
 from dragoman.run.run import Run

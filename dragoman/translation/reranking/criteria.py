@@ -11,7 +11,7 @@ import numpy as np
 from dragoman.corpus.features import Given
 from dragoman.search.ranking import LEAST
 from dragoman.translation.attention_matrix import SourceAttention
-from dragoman.translation.reranking.nbest import Lists
+from dragoman.translation.reranking.nbest_lists import Lists
 from dragoman.translation.translation import Scored, Translation
 
 LOWEST = -1e5  # in place of log 0

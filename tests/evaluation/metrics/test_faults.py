@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.evaluation.metrics.errors import DroppedWords, RepeatedWords, repeated
+from dragoman.evaluation.metrics.error_rates import DroppedWords, RepeatedWords, repeated
 from dragoman.evaluation.metrics.metric import Score
 
 pytestmark = pytest.mark.spec("H14")

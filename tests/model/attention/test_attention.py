@@ -10,7 +10,7 @@ from torch import Tensor
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention, PreparedSource
-from dragoman.model.attention.documents import HierarchicalAttention
+from dragoman.model.attention.hierarchical_attention import HierarchicalAttention
 from dragoman.model.attention.normalizers import NORMALIZERS, Softmax
 from dragoman.model.attention.scores import SCORES, AlignmentScore, DotScore, LinearScore, UniformScore
 from dragoman.model.attention.terms.table import TERMS

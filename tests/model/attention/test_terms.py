@@ -12,7 +12,7 @@ from dragoman.configuration.components import Spec, build, problems
 from dragoman.model.attention.attention import AttentionHistory, GlobalAttention
 from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import SCORES
-from dragoman.model.attention.terms.recurrent import TrackedState
+from dragoman.model.attention.terms.recurrent_terms import TrackedState
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermSizes
 from dragoman.model.memory import Memory

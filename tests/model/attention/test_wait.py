@@ -10,8 +10,8 @@ from dragoman.model import build
 from dragoman.model.attention.attention import Attention, GlobalAttention
 from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import AdditiveScore
-from dragoman.model.attention.terms.streaming import WaitTerm
 from dragoman.model.attention.terms.term import TermSizes
+from dragoman.model.attention.terms.wait_terms import WaitTerm
 from dragoman.model.attention.windows import LocalAttention, Monotonic
 from dragoman.model.memory import Memory
 from dragoman.search.greedy import Greedy

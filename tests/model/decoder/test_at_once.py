@@ -11,7 +11,7 @@ from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import SCORES, DotScore
 from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermOutput, TermSizes
 from dragoman.model.attention.windows import LocalAttention, Monotonic
-from dragoman.model.decoder.rnn import RnnDecoder
+from dragoman.model.decoder.rnn_decoder import RnnDecoder
 from tests.builders import BATCH, build_model
 from tests.model.test_linear import gradients
 

@@ -16,7 +16,7 @@ from dragoman.model.linear import use_backend
 from dragoman.model.memory import Memory
 from tests.builders import BATCH, SIZE, build_model, noise, shaken
 from tests.model import loops
-from tests.model.decoder.test_rnn import Printed, assert_features, printed
+from tests.model.decoder.test_rnn_decoder import Printed, assert_features, printed
 from tests.model.loops import Vector, dot, join, times
 
 CELLS = 3

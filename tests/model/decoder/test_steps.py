@@ -7,7 +7,7 @@ import torch
 
 from dragoman.configuration.components import Spec, problems
 from dragoman.data.vocabulary import BOS
-from dragoman.model.decoder.rnn import RnnDecoder
+from dragoman.model.decoder.rnn_decoder import RnnDecoder
 from dragoman.model.decoder.table import DECODERS
 from dragoman.model.decoder.timing import TIMINGS
 from tests.builders import BATCH, build_model

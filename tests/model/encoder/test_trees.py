@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import gradcheck
 
-from dragoman.model.encoder.rnn import RnnEncoder
+from dragoman.model.encoder.rnn_encoder import RnnEncoder
 from dragoman.model.encoder.trees import Trees, marginals
 from tests.builders import noise, shaken
 

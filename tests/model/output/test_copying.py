@@ -18,7 +18,7 @@ from dragoman.model import build
 from dragoman.model.attention.normalizers import NORMALIZERS
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.windows import WINDOWS
-from dragoman.model.decoder.rnn import RnnDecoder
+from dragoman.model.decoder.rnn_decoder import RnnDecoder
 from dragoman.model.decoder.timing import TIMINGS
 from dragoman.model.inputs import Regions
 from dragoman.model.memory import Memory

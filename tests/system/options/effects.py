@@ -18,7 +18,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from dragoman.cli import app
-from dragoman.configuration import yaml
+from dragoman.configuration import yaml_lines
 from tests.system.conftest import Outcome
 
 ENVIRONMENT = {"XDG_DATA_DIRS": "share", "COLUMNS": "200"}
@@ -124,7 +124,7 @@ class Workshop:
         calls = list[Call]()
         with ExitStack() as stack:
             stack.enter_context(chdir(folder))
-            stack.enter_context(patch.object(yaml, "read", _read_once))  # most commands do little else
+            stack.enter_context(patch.object(yaml_lines, "read", _read_once))  # most commands do little else
             command = shlex.split(words)
             for watch in (Watch(DECIDE), *self.watched.get(command[0], ())):
                 stack.enter_context(_watching(watch, calls))
@@ -143,10 +143,10 @@ class Workshop:
             return view(effect.seen, done)
 
 
-_read = cache(yaml.read)
+_read = cache(yaml_lines.read)
 
 
-def _read_once(text: str, name: str) -> yaml.YamlDocument:
+def _read_once(text: str, name: str) -> yaml_lines.YamlDocument:
     return deepcopy(_read(text, name))
 
 

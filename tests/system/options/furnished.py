@@ -15,8 +15,8 @@ from dragoman.cli import app
 from dragoman.cli.streams import OutputStream
 from dragoman.evaluation.human import blinding
 from dragoman.model.weights import read_tensors, write_tensors
+from dragoman.serving.client_limits import Keys
 from dragoman.serving.corrections import Correction, Corrections, TranslationRecord
-from dragoman.serving.limits import Keys
 from dragoman.training import checks, session
 from tests import toy, written
 

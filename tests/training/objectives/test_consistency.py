@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dragoman.configuration.config import Config
-from dragoman.configuration.document import ConfigError
+from dragoman.configuration.config_file import ConfigError
 from dragoman.model.embedding import Embedding
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training import session

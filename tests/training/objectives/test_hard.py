@@ -20,7 +20,7 @@ from dragoman.model import build
 from dragoman.model.alignment_model import ChainedAlignment
 from dragoman.model.attention.chain import NEVER, Chain, log_weights
 from dragoman.model.attention.normalizers import AttentionNormalizer, Context
-from dragoman.model.decoder.rnn import RnnDecoder
+from dragoman.model.decoder.rnn_decoder import RnnDecoder
 from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import read_tensors

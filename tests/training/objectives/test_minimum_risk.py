@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.configuration.document import ConfigError
+from dragoman.configuration.config_file import ConfigError
 from dragoman.data.batch import Batch, TokenBatch
 from dragoman.data.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.evaluation.metrics.sacre import Chrf, Ter

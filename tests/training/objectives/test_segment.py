@@ -10,7 +10,7 @@ import torch
 from dragoman.configuration import components
 from dragoman.configuration.config import Config
 from dragoman.data.batch import TokenBatch
-from dragoman.model.decoder.rnn import RnnDecoder
+from dragoman.model.decoder.rnn_decoder import RnnDecoder
 from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.greedy import Greedy

@@ -2,9 +2,9 @@
 
 from dragoman.model.attention.terms.history import CoverageTerm, FertilityTerm, MarkovTerm
 from dragoman.model.attention.terms.position import PositionTerm
-from dragoman.model.attention.terms.recurrent import CoverageEmbedding, NeuralCoverage, Recurrent
-from dragoman.model.attention.terms.streaming import ShiftTerm, WaitTerm
+from dragoman.model.attention.terms.recurrent_terms import CoverageEmbedding, NeuralCoverage, Recurrent
 from dragoman.model.attention.terms.term import AttentionTerm
+from dragoman.model.attention.terms.wait_terms import ShiftTerm, WaitTerm
 
 TERMS: dict[str, type[AttentionTerm]] = {
     "coverage": CoverageTerm,

@@ -6,13 +6,13 @@ from pathlib import Path, PurePath
 
 import typer
 
-from dragoman.cli.progress import sentences as progress
+from dragoman.cli.progress_bar import sentences as progress
 from dragoman.cli.sources import languages
 from dragoman.cli.streams import Portion, tell
 from dragoman.corpus import formats
 from dragoman.corpus.features import Given
-from dragoman.corpus.memory import FuzzyMemory
 from dragoman.corpus.naming import is_language, is_name
+from dragoman.corpus.translation_memory import FuzzyMemory
 from dragoman.documents import table
 from dragoman.documents.document import File
 from dragoman.documents.passages import Passage, split_text

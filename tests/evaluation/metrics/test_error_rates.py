@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.configuration.components import Spec, build
-from dragoman.evaluation.metrics.errors import (
+from dragoman.evaluation.metrics.error_rates import (
     CharacterErrorRate,
     ExactMatchRate,
     PositionIndependentErrorRate,

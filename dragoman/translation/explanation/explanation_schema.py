@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dragoman.translation.form import Count, Form, Text, Weights, misfit, sized
+from dragoman.translation.json_values import Count, Form, Text, Weights, misfit, sized
 
 Part = Annotated[list[Count], Field(min_length=2, max_length=2)]  # of a list of words, begin and end
 

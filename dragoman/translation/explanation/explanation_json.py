@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.corpus.memory import Match
-from dragoman.translation.explanation_form import (
+from dragoman.corpus.translation_memory import Match
+from dragoman.translation.explanation.explanation_schema import (
     BeamNodeForm,
     ContrastForm,
     ExplanationForm,
@@ -16,8 +16,8 @@ from dragoman.translation.explanation_form import (
     SourceContrastForm,
     SourceMapsForm,
 )
-from dragoman.translation.form import PLACES, Weights
-from dragoman.translation.maps import Contrast, Map, Place, SourceContrast, SourceMaps
+from dragoman.translation.explanation.source_maps import Contrast, Map, Place, SourceContrast, SourceMaps
+from dragoman.translation.json_values import PLACES, Weights
 from dragoman.visualization.explained import BeamNode
 
 

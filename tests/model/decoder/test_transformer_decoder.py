@@ -15,8 +15,8 @@ from dragoman.model.attention.sources.combination import Combination, OneSource
 from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermOutput, TermSizes
 from dragoman.model.attention.windows import LocalAttention, Monotonic
 from dragoman.model.decoder.decoder import DecoderState
-from dragoman.model.decoder.self_attention import SelfAttentionDecoder
 from dragoman.model.decoder.table import DECODERS
+from dragoman.model.decoder.transformer_decoder import SelfAttentionDecoder
 from dragoman.model.int8 import Int8
 from dragoman.model.linear import use_backend
 from dragoman.model.output.output import Readout

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from dragoman.evaluation.human import statistics
+from dragoman.evaluation.human import judgment_statistics
 from dragoman.evaluation.human.blinding import blind
 from dragoman.evaluation.human.forms import ERRORS, QUESTIONS, RANK, JudgedOutput, JudgedSentence, Key
-from dragoman.evaluation.human.gathering import Judgements, gather
-from dragoman.evaluation.human.statistics import SystemPair
+from dragoman.evaluation.human.judgment_reading import Judgements, gather
+from dragoman.evaluation.human.judgment_statistics import SystemPair
 from dragoman.evaluation.significance import ComparedScore
 from tests.evaluation.human.filled import fill, save
 
@@ -56,7 +56,7 @@ def gathered(key: Key, folder: Path, *annotators: Any) -> Judgements:
 def test_a_better_system_is_found_and_equal_ones_are_not_told_apart(tmp_path: Path) -> None:
     key = page(["old", "new", "same", "reference"], 60)
     gathered_all = gathered(key, tmp_path, opinions(Random(1)), opinions(Random(2)))
-    means = statistics.means(key, gathered_all.judgments, "old")
+    means = judgment_statistics.means(key, gathered_all.judgments, "old")
     assert list(means) == ["old", "new", "same", "reference"]
     names = ["adequacy", "fluency", "correct %", "human %", "penalty"]
     for number, name in enumerate(names):
@@ -74,7 +74,7 @@ def test_a_better_system_is_found_and_equal_ones_are_not_told_apart(tmp_path: Pa
         values = [cell.score.value for cell in (old, new, reference)]
         assert values == sorted(values, reverse=name == "penalty")
         assert old.low < old.score.value < old.high
-    pairs = {pair.systems: pair for pair in statistics.pairs(key, gathered_all.judgments)}
+    pairs = {pair.systems: pair for pair in judgment_statistics.pairs(key, gathered_all.judgments)}
     assert len(pairs) == 6
     assert pairs["old", "new"].worse > pairs["old", "new"].better
     assert pairs["old", "new"].p < 0.01
@@ -85,7 +85,7 @@ def test_a_better_system_is_found_and_equal_ones_are_not_told_apart(tmp_path: Pa
 def test_the_baseline_comes_first(tmp_path: Path) -> None:
     key = page(["old", "new"], 30)
     gathered_all = gathered(key, tmp_path, opinions(Random(1)))
-    means = statistics.means(key, gathered_all.judgments, "new")
+    means = judgment_statistics.means(key, gathered_all.judgments, "new")
     assert list(means) == ["new", "old"]
     assert [isinstance(cells[0], ComparedScore) and cells[0].p is None for cells in means.values()] == [True, False]
 
@@ -106,7 +106,7 @@ def test_means_pairs_and_errors_by_hand(tmp_path: Path) -> None:
         return {**ratings, "rank": 2 - (item.line == 1 and output.systems == ["old"]), "errors": [minor]}
 
     gathered_all = gathered(key, tmp_path, first, second)
-    means = statistics.means(key, gathered_all.judgments, "old")
+    means = judgment_statistics.means(key, gathered_all.judgments, "old")
     assert [(str(cell)) for cell in means["old"]] == [
         "adequacy = 2.75 (judgments:4|annotators:2)",  # 1, 2, 4, 4
         "fluency = 3.00 (judgments:4|annotators:2)",
@@ -115,13 +115,13 @@ def test_means_pairs_and_errors_by_hand(tmp_path: Path) -> None:
         "penalty = 13.50 (judgments:4|annotators:2)",  # 26, 26, 1, 1
     ]
     # In the first sentence the annotators contradict each other; in the second one prefers the new system.
-    assert statistics.pairs(key, gathered_all.judgments) == [SystemPair(("old", "new"), 0, 1, 1)]
-    assert statistics.errors(gathered_all.judgments) == {
+    assert judgment_statistics.pairs(key, gathered_all.judgments) == [SystemPair(("old", "new"), 0, 1, 1)]
+    assert judgment_statistics.errors(gathered_all.judgments) == {
         ("other", "critical", "old"): 2,
         ("grammar", "minor", "old"): 4,
         ("grammar", "minor", "new"): 2,
     }
-    agreement = statistics.agreement(key, gathered_all.judgments)
+    agreement = judgment_statistics.agreement(key, gathered_all.judgments)
     assert agreement["fluency"] is None  # nothing but 3
     assert agreement["correct"] == pytest.approx(1 - 7 * 4 / (2 * 6 * 2))  # 0 1, 1 1, 0 1, 1 1
     # Of two: 1 against -1, and 1 against 0.
@@ -133,20 +133,20 @@ def test_means_pairs_and_errors_by_hand(tmp_path: Path) -> None:
 def test_annotators_agree_as_far_as_they_see_the_same(tmp_path: Path) -> None:
     key = page(["old", "new"], 40)
     same = gathered(key, tmp_path, opinions(Random(1)), opinions(Random(1)))
-    assert set(statistics.agreement(key, same.judgments).values()) == {1}
+    assert set(judgment_statistics.agreement(key, same.judgments).values()) == {1}
     by_chance = gathered(page(["old", "same"], 40), tmp_path, opinions(Random(1)), opinions(Random(2)))
-    gathered_all = statistics.agreement(page(["old", "same"], 40), by_chance.judgments)
+    gathered_all = judgment_statistics.agreement(page(["old", "same"], 40), by_chance.judgments)
     del gathered_all[ERRORS]  # both mark the same words, if they mark any
     assert all(value is not None and abs(value) < 0.25 for value in gathered_all.values())
     alone = gathered(key, tmp_path, opinions(Random(1)))
-    assert statistics.agreement(key, alone.judgments) == {}
+    assert judgment_statistics.agreement(key, alone.judgments) == {}
 
 
 def test_only_what_was_asked_is_told(tmp_path: Path) -> None:
     key = page(["old", "new"], 25, [RANK])
     gathered_all = gathered(key, tmp_path, opinions(Random(1)))
-    assert statistics.means(key, gathered_all.judgments, "old") == {"old": [], "new": []}
+    assert judgment_statistics.means(key, gathered_all.judgments, "old") == {"old": [], "new": []}
     key = page(["old", "new"], 25, ["fluency"])
     gathered_all = gathered(key, tmp_path, opinions(Random(1)))
-    assert statistics.pairs(key, gathered_all.judgments) == []
-    assert [len(cells) for cells in statistics.means(key, gathered_all.judgments, "old").values()] == [1, 1]
+    assert judgment_statistics.pairs(key, gathered_all.judgments) == []
+    assert [len(cells) for cells in judgment_statistics.means(key, gathered_all.judgments, "old").values()] == [1, 1]

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from dragoman.evaluation.human.blinding import pieces
 from dragoman.evaluation.human.forms import ERRORS, QUESTIONS, RANK, SEVERITIES, Answers, JudgedOutput, Key, Level
-from dragoman.evaluation.human.gathering import Judgment
+from dragoman.evaluation.human.judgment_reading import Judgment
 from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.significance import ComparedScore, Counts, compare_or_score, sign_test
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.corpus.glossary import read, read_kept
+from dragoman.corpus.glossary_file import read, read_kept
 from dragoman.errors import UserError
 from dragoman.text.glossary import Term
 from tests.golden import Golden

@@ -9,11 +9,11 @@ import numpy as np
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.text import Text
 
-from dragoman.corpus.memory import Match
-from dragoman.translation import explanation_result
+from dragoman.corpus.translation_memory import Match
 from dragoman.translation.attention_matrix import SHORT, AttentionMatrix, SourceAttention, attention_matrix
-from dragoman.translation.explanation_form import ExplanationForm
-from dragoman.translation.maps import Contrast, Map, SourceContrast, SourceMaps
+from dragoman.translation.explanation import explanation_json
+from dragoman.translation.explanation.explanation_schema import ExplanationForm
+from dragoman.translation.explanation.source_maps import Contrast, Map, SourceContrast, SourceMaps
 from dragoman.visualization import explained, heatmap
 from dragoman.visualization.explained import AttributionMap, BeamNode
 
@@ -85,7 +85,7 @@ class Explanation:
     @property
     def form(self) -> ExplanationForm:
         """The JSON form. Numbers are rounded to 6 decimals."""
-        return explanation_result.written(self.sources, self.contrast, self.beam, self.nearest)
+        return explanation_json.written(self.sources, self.contrast, self.beam, self.nearest)
 
     def __str__(self) -> str:
         console = Console(width=120, color_system=None, highlight=False)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dragoman.cli.scores import ScoredFile, check_forms, check_texts
+from dragoman.cli.evaluate_scores import ScoredFile, check_forms, check_texts
 from dragoman.corpus.pharaoh import read_pharaoh
 from dragoman.errors import UserError
 from dragoman.evaluation.alignment import error_rate
+from dragoman.evaluation.metrics.line_metrics import AlignmentErrorRate, Perplexity, StructuredLineMetric
 from dragoman.evaluation.metrics.metric import Metric
-from dragoman.evaluation.metrics.recorded import AlignmentErrorRate, Perplexity, StructuredLineMetric
 from dragoman.evaluation.significance import compare
 from tests.golden import Golden
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from dragoman.configuration import arguments, sections, yaml
+from dragoman.configuration import arguments, sections, yaml_lines
 from dragoman.configuration.components import Path, Problem, dotted
 from dragoman.configuration.config import Config
 from dragoman.configuration.messages import shown
@@ -32,14 +32,14 @@ def load(path: str | FilePath, overrides: Mapping[str, Any] = {}, checks: Sequen
     `overrides` sets dotted keys to values, a text as YAML; `checks` find problems that only higher layers can know.
     Raises ConfigError with all problems, UserError if the file cannot be read, or TypeError for what YAML cannot write.
     """
-    document = yaml.read("\n".join(read_lines(path)), "<stdin>" if str(path) == "-" else str(path))
+    document = yaml_lines.read("\n".join(read_lines(path)), "<stdin>" if str(path) == "-" else str(path))
     if document.value is None and document.faults:
         raise ConfigError(_format_problems(document, []))
     if not isinstance(document.value, dict | None):
         raise ConfigError(f"{document.name}:1: expected keys and values, found {shown(document.value)}")
     written = {key: value if isinstance(value, str) else _written(value, key) for key, value in overrides.items()}
     for key, text in sorted(written.items(), key=lambda item: item[0].count(".")):
-        yaml.override(document, key, text)
+        yaml_lines.override(document, key, text)
     values = {"data": {}, **(document.value or {})}
     config, problems, wrong = sections.validate(Config, values)
     unfit = {problem.path for problem in problems} | {fault.path for fault in document.faults}
@@ -56,7 +56,7 @@ def load(path: str | FilePath, overrides: Mapping[str, Any] = {}, checks: Sequen
 
 def _written(value: Any, key: str) -> str:
     """A plain value, Spec or section as YAML. TypeError, with the key, if it is something else."""
-    return yaml.scalar(_plain(sections.tree(value), key))
+    return yaml_lines.scalar(_plain(sections.tree(value), key))
 
 
 def _plain(value: Any, key: str) -> Any:
@@ -102,7 +102,7 @@ def _within(path: Path, paths: set[Path]) -> bool:
     return any(path[:length] in paths for length in range(len(path) + 1))
 
 
-def _format_problems(document: yaml.YamlDocument, problems: list[Problem]) -> str:
+def _format_problems(document: yaml_lines.YamlDocument, problems: list[Problem]) -> str:
     """The message with a line for each fault and problem, in the order of the file, overrides last."""
     faults = list(document.faults)
     unread = {fault.path for fault in faults}
@@ -111,7 +111,7 @@ def _format_problems(document: yaml.YamlDocument, problems: list[Problem]) -> st
             existing = document.nearest(path)
             # In `score: dott`, the kind was written without a key `kind`.
             key = path[:-1] if path[-1:] == ("kind",) and path != existing else path
-            faults.append(yaml.YamlFault(document.places.get(existing, document.place(1)), key, message))
+            faults.append(yaml_lines.YamlFault(document.places.get(existing, document.place(1)), key, message))
     lines = []
     for place, path, message in sorted(faults, key=lambda fault: fault.place):
         named = not path or place.text == f"--{dotted(path)}"
@@ -121,12 +121,12 @@ def _format_problems(document: yaml.YamlDocument, problems: list[Problem]) -> st
 
 def dump(config: Config) -> str:
     """The complete configuration as YAML; loading it gives an equal one."""
-    return yaml.write(sections.tree(config))
+    return yaml_lines.write(sections.tree(config))
 
 
 def commented(config: Config, tables: Mapping[Path, Mapping[str, Any]] = {}) -> str:
     """The complete configuration as YAML, with comments that explain each key and list its kinds in `tables`."""
-    return yaml.write(sections.tree(config), dict(sections.notes(Config, tables)))
+    return yaml_lines.write(sections.tree(config), dict(sections.notes(Config, tables)))
 
 
 def schema(tables: Mapping[Path, Mapping[str, Any]] = {}) -> str:

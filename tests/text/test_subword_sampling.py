@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from dragoman.configuration.components import Spec, build
-from dragoman.text.sampling import LatticeSampler, MergeDropout
+from dragoman.text.subword_sampling import LatticeSampler, MergeDropout
 from dragoman.text.words import TOKENIZERS
 
 # Merges in the order in which they were learned.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.configuration import yaml
+from dragoman.configuration import yaml_lines
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ from dragoman.configuration import yaml
     ],
 )
 def test_scalars_of_version_1_2(text: str, value: Any) -> None:
-    document = yaml.read(f"key: {text}", "f")
+    document = yaml_lines.read(f"key: {text}", "f")
     assert document.faults == []
     assert document.value == {"key": value}
     assert type(document.value["key"]) is type(value)
@@ -54,11 +54,11 @@ def test_scalars_of_version_1_2(text: str, value: Any) -> None:
 
 @pytest.mark.parametrize(("text", "value"), [("yes", True), ("On", True), ("y", True), ("no", False), ("N", False)])
 def test_yes_and_no_mean_it_in_version_1_1(text: str, value: bool) -> None:
-    assert yaml.read(f"%YAML 1.1\n---\nkey: {text}", "f").value == {"key": value}
+    assert yaml_lines.read(f"%YAML 1.1\n---\nkey: {text}", "f").value == {"key": value}
 
 
 def test_the_place_of_every_key_and_item() -> None:
-    places = yaml.read("# a comment\na:\n  b: 1\n  c:\n    - x\n    - y: 2\n'd e': 3\n", "f").places
+    places = yaml_lines.read("# a comment\na:\n  b: 1\n  c:\n    - x\n    - y: 2\n'd e': 3\n", "f").places
     assert {path: place.line for path, place in places.items()} == {
         ("a",): 2,
         ("a", "b"): 3,
@@ -72,7 +72,7 @@ def test_the_place_of_every_key_and_item() -> None:
 
 
 def test_anchors_are_copies_and_a_merge_key_is_an_ordinary_one() -> None:
-    document = yaml.read("a: &x {n: 1}\nb: *x\n<<: 1", "f")
+    document = yaml_lines.read("a: &x {n: 1}\nb: *x\n<<: 1", "f")
     assert document.value == {"a": {"n": 1}, "b": {"n": 1}, "<<": 1}
     assert document.value["a"] is not document.value["b"]
 
@@ -115,7 +115,7 @@ def test_anchors_are_copies_and_a_merge_key_is_an_ordinary_one() -> None:
     ],
 )
 def test_what_cannot_be_read_has_its_line(text: str, line: int, message: str) -> None:
-    (fault,) = yaml.read(text, "f").faults
+    (fault,) = yaml_lines.read(text, "f").faults
     assert message in fault.message
     assert "\n" not in fault.message
     assert fault.place.line == line
@@ -124,13 +124,13 @@ def test_what_cannot_be_read_has_its_line(text: str, line: int, message: str) ->
 def test_aliases_inside_aliases_do_not_fill_the_memory() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [" + ", ".join([f"*a{n - 1}"] * 10) + "]" for n in range(1, 12)]
-    (fault,) = yaml.read("\n".join(lines), "f").faults
+    (fault,) = yaml_lines.read("\n".join(lines), "f").faults
     assert "10000 values" in fault.message
 
 
 @given(st.binary(max_size=60))
 def test_no_text_brings_the_reader_down(noise: bytes) -> None:
-    document = yaml.read(noise.decode("latin-1"), "f")
+    document = yaml_lines.read(noise.decode("latin-1"), "f")
     assert all("\n" not in fault.message for fault in document.faults)
 
 
@@ -144,28 +144,30 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(st.text(max_size=9), VALUES, max_size=4))
 def test_what_is_written_reads_back(values: dict[str, Any]) -> None:
-    document = yaml.read(yaml.write(values), "f")
+    document = yaml_lines.read(yaml_lines.write(values), "f")
     assert document.faults == []
     assert (document.value or {}) == values
     assert repr(document.value or {}) == repr(values)
 
 
-@given(st.sampled_from(sorted(yaml.RESERVED | {"NULL", "True", "~", "1e3", "0x1", "-", ".inf", "<<", "2001-01-01"})))
+@given(
+    st.sampled_from(sorted(yaml_lines.RESERVED | {"NULL", "True", "~", "1e3", "0x1", "-", ".inf", "<<", "2001-01-01"}))
+)
 def test_texts_that_look_like_something_else_are_quoted(text: str) -> None:
-    assert yaml.scalar(text) == f'"{text}"'
+    assert yaml_lines.scalar(text) == f'"{text}"'
 
 
 def test_writing_is_plain() -> None:
     values = {"a": {"b": [1, 0.5, None], "c": {}, "d": {"kind": "x", "m": True}}, "e f": "so: what"}
-    assert yaml.write(values) == (
+    assert yaml_lines.write(values) == (
         'a:\n  b: [1, 0.5, null]\n  c: {}\n  d:\n    kind: x\n    m: true\n"e f": "so: what"\n'
     )
 
 
 def test_notes_become_comments_beside_or_above() -> None:
     values = {"a": {"b": 1, "c": "x" * 96}, "d": 2}
-    notes: dict[yaml.Path, str] = {("a",): "section", ("a", "c"): "a long one", ("d",): "after a block"}
-    text = yaml.write(values, notes)
+    notes: dict[yaml_lines.Path, str] = {("a",): "section", ("a", "c"): "a long one", ("d",): "after a block"}
+    text = yaml_lines.write(values, notes)
     assert [line.split() for line in text.split("\n")] == [
         [],
         ["a:", "#", "section"],
@@ -176,16 +178,16 @@ def test_notes_become_comments_beside_or_above() -> None:
         ["d:", "2", "#", "after", "a", "block"],
         [],
     ]
-    assert yaml.read(text, "f").value == values
-    assert max(map(len, text.split("\n"))) <= yaml.WIDEST
+    assert yaml_lines.read(text, "f").value == values
+    assert max(map(len, text.split("\n"))) <= yaml_lines.WIDEST
 
 
 def test_an_override_makes_keys_and_replaces_what_is_below() -> None:
-    document = yaml.read("a: {b: {c: 1, d: 2}}\nk: kind", "f")
-    yaml.override(document, "a.b", "{e: no}")
-    yaml.override(document, "x.y.z", "1e-3")
-    yaml.override(document, "k.size", "3")
-    yaml.override(document, "a.b.f", "")
+    document = yaml_lines.read("a: {b: {c: 1, d: 2}}\nk: kind", "f")
+    yaml_lines.override(document, "a.b", "{e: no}")
+    yaml_lines.override(document, "x.y.z", "1e-3")
+    yaml_lines.override(document, "k.size", "3")
+    yaml_lines.override(document, "a.b.f", "")
     assert document.value == {
         "a": {"b": {"e": "no", "f": None}},
         "k": {"kind": "kind", "size": 3},
@@ -198,8 +200,8 @@ def test_an_override_makes_keys_and_replaces_what_is_below() -> None:
 
 
 def test_a_broken_override_is_a_fault_of_its_key() -> None:
-    document = yaml.read("a: 1", "f")
-    yaml.override(document, "b.c", "[1, 2")
+    document = yaml_lines.read("a: 1", "f")
+    yaml_lines.override(document, "b.c", "[1, 2")
     (fault,) = document.faults
     assert fault.path == ("b", "c")
     assert fault.place.text == "--b.c"

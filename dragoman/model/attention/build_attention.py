@@ -7,7 +7,7 @@ from dragoman.configuration.config import AttentionConfig, ModelConfig
 from dragoman.data.vocabulary import UNK
 from dragoman.model.assembly import Assemble, make_failing, require_causal
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
-from dragoman.model.attention.documents import HierarchicalAttention
+from dragoman.model.attention.hierarchical_attention import HierarchicalAttention
 from dragoman.model.attention.normalizers import NORMALIZERS, Softmax
 from dragoman.model.attention.scores import SCORES, UniformScore
 from dragoman.model.attention.sources.combination import Combination, OneSource

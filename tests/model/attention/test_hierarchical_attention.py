@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from dragoman.model.attention.attention import Attention, GlobalAttention
-from dragoman.model.attention.documents import HierarchicalAttention
+from dragoman.model.attention.hierarchical_attention import HierarchicalAttention
 from dragoman.model.attention.normalizers import AttentionNormalizer, Softmax
 from dragoman.model.attention.scores import AdditiveScore, ConvolutionalScore
 from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermOutput, TermSizes

@@ -9,7 +9,7 @@ import pytest
 from dragoman.errors import UserError
 from dragoman.evaluation.human.blinding import blind
 from dragoman.evaluation.human.forms import ERRORS, QUESTIONS, RANK, Key, read
-from dragoman.evaluation.human.gathering import gather
+from dragoman.evaluation.human.judgment_reading import gather
 from tests.evaluation.human.filled import fill, save
 from tests.golden import Golden
 

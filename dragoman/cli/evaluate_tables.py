@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from dragoman.cli.evaluate_options import EDITS, FREQUENCY, LENGTH, EvaluateOptions
-from dragoman.cli.scores import ScoredFile, check, entry, read
+from dragoman.cli.evaluate_scores import ScoredFile, check, entry, read
 from dragoman.cli.streams import aligned, tell
 from dragoman.configuration.messages import figure
 from dragoman.errors import UserError

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Indel
 
-from dragoman.corpus import memory
+from dragoman.corpus import translation_memory
 from dragoman.corpus.examples import Pair, read_pairs
-from dragoman.corpus.memory import FuzzyMemory, Match
+from dragoman.corpus.translation_memory import FuzzyMemory, Match
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import punctuation
 
@@ -42,8 +42,8 @@ def test_matches_are_those_of_brute_force(sources: list[str], query: str, count:
 
 
 def test_of_many_sources_a_nearest_one_is_rarely_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "CANDIDATES", 100)
-    monkeypatch.setattr(memory, "POSTINGS", 6000)
+    monkeypatch.setattr(translation_memory, "CANDIDATES", 100)
+    monkeypatch.setattr(translation_memory, "POSTINGS", 6000)
     draw = random.Random(1)
     names = [f"w{draw.randrange(300)}" for _ in range(300)]
     texts = list(dict.fromkeys(" ".join(draw.choices(names, k=draw.randint(2, 9))) for _ in range(2000)))
@@ -88,7 +88,7 @@ def test_an_exact_match_is_that_of_the_normalized_source() -> None:
     assert index.matches("Open") == [Match("auf", 1.0, "Open")]
 
 
-@pytest.mark.parametrize("text", ["", " ", "y" * (memory.LONGEST + 1), "\U0001f600", "\x00"])
+@pytest.mark.parametrize("text", ["", " ", "y" * (translation_memory.LONGEST + 1), "\U0001f600", "\x00"])
 def test_texts_without_a_match(text: str) -> None:
     assert nearest([("open", "auf"), ("", "leer"), ("leer", " ")]).matches(text) == []
 
@@ -100,7 +100,7 @@ def test_an_empty_memory_has_no_answers(pairs: list[tuple[str, str]]) -> None:
 
 
 def test_a_text_that_fills_whole_blocks_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "BLOCK", 2)
+    monkeypatch.setattr(translation_memory, "BLOCK", 2)
     index = nearest([(text, text) for text in "ab cde f gh ij klm no".split()])
     assert [index.matches(text)[0].translation for text in ("f", "klm", "no")] == ["f", "klm", "no"]
 
@@ -108,8 +108,8 @@ def test_a_text_that_fills_whole_blocks_is_found(monkeypatch: pytest.MonkeyPatch
 def test_what_is_written_is_a_corpus_of_distinct_pairs(tmp_path: Path) -> None:
     path = tmp_path / "memory.jsonl.gz"
     pairs = [Pair("a\tb", "ü"), Pair("a\tb", "ü"), Pair("", "x"), Pair("y", "z")]
-    memory.write(path, pairs, ("en", "de"))
+    translation_memory.write(path, pairs, ("en", "de"))
     first = path.read_bytes()
-    memory.write(path, pairs, ("en", "de"))
+    translation_memory.write(path, pairs, ("en", "de"))
     assert path.read_bytes() == first
     assert list(read_pairs(path, "en", "de")) == [Pair("a\tb", "ü"), Pair("y", "z")]

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 from dragoman.cli.counting import tell_if_from_1
 from dragoman.cli.streams import tell
-from dragoman.configuration import components, yaml
+from dragoman.configuration import components, yaml_lines
 from dragoman.configuration.components import Spec
 from dragoman.configuration.messages import nearest
 from dragoman.corpus.pharaoh import read_pharaoh
 from dragoman.errors import UserError
+from dragoman.evaluation.metrics.line_metrics import RECORDED, AlignmentErrorRate, StructuredLineMetric
 from dragoman.evaluation.metrics.metric import Metric, Score
-from dragoman.evaluation.metrics.recorded import RECORDED, AlignmentErrorRate, StructuredLineMetric
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files.reading import LONGEST_TEXT, read_sentences, shown
 from dragoman.text.pretokenizer import bleu_tokenization
@@ -107,7 +107,7 @@ def measures(text: str, settings: Mapping[str, Any]) -> list[Metric]:
 
     Each takes those of the given options that it has, if they are not None and it has none of its own.
     """
-    document = yaml.read(text if text.startswith("[") else f"[{text}]", "--metrics")
+    document = yaml_lines.read(text if text.startswith("[") else f"[{text}]", "--metrics")
     if document.faults:
         raise UserError(f"--metrics: {document.faults[0].message}")
     try:

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from dragoman.evaluation.calibration import BINS, Bin, Reliability
+from dragoman.evaluation.reliability import BINS, Bin, Reliability
 
 
 def reliability(confidences: list[float], right: list[int], bins: int = BINS) -> Reliability:

@@ -9,8 +9,8 @@ from pydantic_core import from_json
 from dragoman.configuration.messages import written_by
 from dragoman.errors import UserError
 from dragoman.files.writing import write_atomically
-from dragoman.translation.form import Form
-from dragoman.translation.json_form import problem
+from dragoman.translation.json_schema import problem
+from dragoman.translation.json_values import Form
 
 Found = TypeVar("Found", bound="Recorded")
 

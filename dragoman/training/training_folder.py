@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dragoman.configuration import document, sections
+from dragoman.configuration import config_file, sections
 from dragoman.configuration.config import Config
 from dragoman.data.preparation import STORE
 from dragoman.data.store import PART, discard_store, sweep_stores
@@ -77,7 +77,7 @@ def write_config(folder: RunFolder, config: Config) -> None:
     with suppress(UserError):
         if folder.config.is_file() and not any(sections.differences(complete(load_config(folder.config)), config)):
             return
-    _write(folder.config, document.dump(config))
+    _write(folder.config, config_file.dump(config))
 
 
 def _exists(folder: RunFolder) -> bool:

@@ -10,8 +10,8 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic.json_schema import GenerateJsonSchema
 
 from dragoman.configuration.messages import shown
-from dragoman.translation.explanation_form import ExplanationForm
-from dragoman.translation.form import Count, Form, Text, Weights, misfit, sized
+from dragoman.translation.explanation.explanation_schema import ExplanationForm
+from dragoman.translation.json_values import Count, Form, Text, Weights, misfit, sized
 
 VERSION: Final = 2
 

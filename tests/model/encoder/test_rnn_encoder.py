@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dragoman.configuration.components import Spec, problems
-from dragoman.model.encoder.rnn import RnnEncoder
+from dragoman.model.encoder.rnn_encoder import RnnEncoder
 from dragoman.model.encoder.table import ENCODERS
 from dragoman.model.memory import Memory
 from tests.builders import noise, shaken

@@ -10,8 +10,8 @@ from dragoman.corpus.examples import Example
 from dragoman.evaluation import baselines
 from dragoman.evaluation.baselines import NEAREST, Baselines
 from dragoman.evaluation.metrics.table import METRICS, higher_is_better
-from dragoman.training.folder import note_baselines
 from dragoman.training.training import TrainingDirection
+from dragoman.training.training_folder import note_baselines
 from dragoman.training.validation import Validation
 
 CHANGED = {

@@ -10,9 +10,9 @@ import pytest
 
 from dragoman.errors import UserError
 from dragoman.search.decoding import Deadline
-from dragoman.serving import batching
-from dragoman.serving.batching import Batcher, BusyError
+from dragoman.serving import request_queue
 from dragoman.serving.request_options import RequestOptions, TranslationItem
+from dragoman.serving.request_queue import Batcher, BusyError
 
 
 class Shouting:
@@ -68,7 +68,7 @@ def test_requests_share_batches_and_get_their_own_answers() -> None:
 
 
 def test_a_long_request_does_not_keep_others_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "MOST", 2)
+    monkeypatch.setattr(request_queue, "MOST", 2)
     model = Shouting(0.005)
 
     async def test() -> None:
@@ -86,7 +86,7 @@ def test_a_long_request_does_not_keep_others_waiting(monkeypatch: pytest.MonkeyP
 
 
 def test_other_options_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "MOST", 2)
+    monkeypatch.setattr(request_queue, "MOST", 2)
     model = Shouting(0.005)
 
     async def test() -> None:
@@ -124,7 +124,7 @@ def test_a_bad_text_fails_alone_and_the_queue_goes_on() -> None:
 def test_a_request_that_fails_while_more_of_it_waits_does_not_stop_the_queue(
     word: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batching, "MOST", 1)
+    monkeypatch.setattr(request_queue, "MOST", 1)
 
     async def test() -> None:
         batcher = Batcher(Shouting())

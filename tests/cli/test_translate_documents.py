@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli.documents import is_document
+from dragoman.cli.translate_documents import is_document
 from dragoman.documents import table
 from dragoman.errors import UserError
 
