@@ -117,7 +117,7 @@ def choose(config: DeviceConfig) -> Device:
         os.environ.setdefault(variable, size)
     name = config.name
     if name == "cuda" and not torch.cuda.is_available():
-        raise UserError("device.name: cuda was asked for, but torch finds no CUDA device; use auto or cpu")
+        raise UserError("device.name: cuda is not available to torch; use auto or cpu")
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda":

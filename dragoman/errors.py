@@ -16,7 +16,7 @@ def missing_library(name: str | None, extra: str) -> UserError:
     """Return the error for a library that is not installed and belongs to an extra (pyproject.toml)."""
     # An extra of a package that is not published can only be installed from its folder.
     command = f"pip install -c constraints.txt -e '.[{extra}]'"
-    return UserError(f"{name} is not installed; `{command}` in the checkout of dragoman brings it")
+    return UserError(f"{name} is not installed; run `{command}` in the checkout of dragoman")
 
 
 class Terminated(KeyboardInterrupt):

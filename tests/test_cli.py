@@ -163,8 +163,8 @@ def test_help_lists_every_command() -> None:
         (["average", "run", "-o", "-"], "Invalid value for '--output' / '-o': expected the name of a file"),
         (["init", "a.en", "a.de", "-o", "-"], "Invalid value for '--output' / '-o': expected the name of a file"),
         (["average", "run"], "Missing option '--output'"),
-        (["export", "run"], "nothing to export: say --onnx"),
-        (["export", "run", "--int8"], "nothing to export: say --onnx"),
+        (["export", "run"], "nothing to export: use --onnx"),
+        (["export", "run", "--int8"], "nothing to export: use --onnx"),
         (
             ["score", "run", "a", "b", "--json", "--per-symbol"],
             "--per-symbol cannot be combined with --json: its objects",

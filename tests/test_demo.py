@@ -78,7 +78,7 @@ def test_trains_scores_shows_and_reports(tmp_path: Path, capsys: pytest.CaptureF
 
     demo.main(tmp_path)  # again: nothing is trained
     out, err = capsys.readouterr()
-    assert "is finished" in err
+    assert "training has finished" in err
     assert "step       2" not in err
 
 
@@ -189,7 +189,7 @@ def test_one_program_plays_the_user_s_own(programs: Path, capsys: pytest.Capture
 
     installed_demo.main(folder, "de")  # again: nothing is trained
     out, err = capsys.readouterr()
-    assert err.count("is finished") == 2
+    assert err.count("training has finished") == 2
     assert "step       1" not in err
 
 

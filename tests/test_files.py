@@ -96,7 +96,7 @@ def test_carriage_returns_of_a_cut_line_are_text_if_a_newline_follows(
     first, second = read_lines(tmp_path / "text", 100)
     assert (first, second) == (progress[:101].decode(), "second line")
     (tmp_path / "text").write_bytes(progress)
-    with pytest.raises(UserError, match="carriage returns alone"):
+    with pytest.raises(UserError, match="carriage returns only"):
         list(read_lines(tmp_path / "text", 100))
 
 
@@ -176,7 +176,7 @@ def test_a_file_of_units_has_no_sentences(tmp_path: Path, name: str) -> None:
     with pytest.raises(UserError, match="no such file"):
         list(read_sentences(tmp_path / name))
     (tmp_path / name).write_text('msgid "a"\n', "utf-8")
-    with pytest.raises(UserError, match=r"x\.\w+(\.gz)?: is no text of one sentence per line"):
+    with pytest.raises(UserError, match=r"x\.\w+(\.gz)?: is not a text file with one sentence per line"):
         list(read_sentences(tmp_path / name))
 
 
@@ -469,7 +469,7 @@ def test_of_a_file_in_parts_without_a_line_nothing_is_left(tmp_path: Path) -> No
 def test_two_processes_do_not_write_the_same_parts(tmp_path: Path) -> None:
     path = tmp_path / "text"
     with write_in_parts(path) as file:
-        with pytest.raises(UserError, match="partial: another process writes there"), write_in_parts(path):
+        with pytest.raises(UserError, match="partial: another process is writing it"), write_in_parts(path):
             pass
         file.write("one\n")
     assert path.read_text() == "one\n"
@@ -477,7 +477,7 @@ def test_two_processes_do_not_write_the_same_parts(tmp_path: Path) -> None:
 
 def test_lines_that_are_there_no_more_are_not_continued(tmp_path: Path) -> None:
     partial(tmp_path / "text").write_text("one\ntwo\n")
-    with pytest.raises(UserError, match="another process has written there"), write_in_parts(tmp_path / "text", 3):
+    with pytest.raises(UserError, match="another process has written it"), write_in_parts(tmp_path / "text", 3):
         pass
     assert partial(tmp_path / "text").read_text() == "one\ntwo\n"
 
@@ -499,7 +499,7 @@ def test_parts_are_locked_until_they_have_their_name(
     monkeypatch.setattr(owner, place, intruded)
     with write_in_parts(path) as file:
         file.write("one\n")
-    assert messages == [f"{partial(path)}: another process writes there"]
+    assert messages == [f"{partial(path)}: another process is writing it"]
     assert path.read_text() == "one\n"
 
 

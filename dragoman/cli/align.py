@@ -102,7 +102,7 @@ def _by_attention(options: AlignOptions) -> Iterator[list[Aligned]]:
     translator = load(run, weights=options.weights)
     batches = sources.score_pairs(translator, source, target, assignments=options.arrays or (), to=options.to)
     if options.gold and not is_only_text(translator.sources):
-        raise UserError(f"--gold has links between two sentences, and {run} reads more than one text, or numbers")
+        raise UserError(f"--gold requires a run with a single text source; {run} has other sources")
 
     def aligned(scored: "Scored") -> Aligned:
         links = _links(scored, options.threshold)
@@ -132,9 +132,7 @@ def _tell_pretokenizer(pairs: "Sequence[Pair]", words: Callable[[str], str]) -> 
     """Tell where the words that are aligned are not those between spaces, which gold links usually count."""
     apart = sum(any(len(words(text).split()) != len(text.split()) for text in pair) for pair in pairs)
     if apart:
-        remark = (
-            "have other words than those between spaces; if its links count these, choose --pretokenizer whitespace"
-        )
+        remark = "are not split at spaces only; if --gold counts words between spaces, use --pretokenizer whitespace"
         tell(f"--gold: {apart:,} of {len(pairs):,} pairs {remark}")
 
 
@@ -148,7 +146,7 @@ def _links(scored: "Scored", threshold: float | None) -> list[Links]:
 def _check_numbers(right: Sequence[Gold], path: Path, pairs: int, source: Path) -> None:
     """Raises UserError if there are not as many gold lines as pairs."""
     if not right:
-        raise UserError(f"{path}: has no links, so there is nothing to compare with")
+        raise UserError(f"{path}: contains no alignment links")
     if len(right) != pairs:
         raise UserError(f"{path} has {len(right):,} lines, but there are {pairs:,} pairs in {source}")
 

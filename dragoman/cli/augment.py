@@ -16,7 +16,7 @@ from dragoman.files.reading import LONGEST_TEXT, read_lines, shown
 if TYPE_CHECKING:
     from dragoman.translation.translator import Translator
 
-CUT, BLANK, UNTRANSLATED = "too long to be read whole", "blank", "without a translation"
+CUT, BLANK, UNTRANSLATED = "too long", "blank", "without a translation"
 
 augment = typer.Typer(no_args_is_help=True, help="Create additional training pairs from existing data.")
 app.add_typer(augment, name="augment")
@@ -116,9 +116,9 @@ def _of_one_source(run: Path) -> "Translator":
 
     translator = load(run)
     if not is_only_text(translator.sources) or translator.edited is not None:
-        raise UserError(f"{run}: reads more than one text, numbers, or what it edits; one text is to be translated")
+        raise UserError(f"{run}: expected a run with a single text source and without data.edits")
     if translator.marks:
-        raise UserError(f"{run}: has several languages; use translate --to, and put the files side by side")
+        raise UserError(f"{run}: augment does not support multilingual runs; use translate --to and combine the files")
     return translator
 
 
@@ -178,7 +178,7 @@ def _write(
     UserError if this would replace a file that is `read`.
     """
     if names[0] == names[1]:
-        raise UserError(f"{prefix}: source and target are both called '{names[0]}'; they would be one file")
+        raise UserError(f"{prefix}: source and target are both called '{names[0]}'; use different names")
     for name in names:
         if Path(name).name != name:
             raise UserError(f"{name}: expected the suffix of a file, such as en")
@@ -191,5 +191,5 @@ def _write(
                 file.write(text + "\n")
             count += 1
         if not count:
-            raise UserError(f"{prefix}: there is no pair to write")
+            raise UserError(f"{prefix}: no pairs to write")
     tell(f"{paths[0]}, {paths[1]}: {count:,} pair{'s' * (count != 1)}. Add {prefix} to data.train")

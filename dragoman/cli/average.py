@@ -65,12 +65,12 @@ def _choose_weights(run: "Run", last: int | None, best: int | None) -> list[Path
     state = folder.main.last_state
     ranked = Selection(folder, run.config.training).there(checkpoint.progress(state)) if state.is_file() else []
     if not ranked:
-        raise UserError(f"{folder.path}: has not kept the weights of any validation; name FILES")
+        raise UserError(f"{folder.path}: contains no saved checkpoints; name FILES")
     wanted = last or best or len(ranked)
     if wanted > len(ranked):
         raise UserError(
-            f"{folder.path}: {wanted} weights asked for, {len(ranked)} kept "
-            "(training.average_checkpoints.count says how many are)"
+            f"{folder.path}: {wanted} checkpoints requested, {len(ranked)} saved "
+            "(see training.average_checkpoints.count)"
         )
     steps = sorted(ranked)[-wanted:] if last else ranked[:wanted]
     return [folder.checkpoint(step) for step in steps]

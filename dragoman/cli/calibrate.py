@@ -39,7 +39,7 @@ def calibrate(
     before = Calibration.read(path) if path.exists() else None  # fails if the file is not ours to replace
     translator = load(run, weights=weights)
     if translator.processor.surfaces.target:
-        raise UserError(f"{run}: spells words of its own (model.output: hybrid), which have no temperature")
+        raise UserError(f"{run}: cannot calibrate a run with model.output: hybrid")
     sources, references = _pairs(source, reference, translator)
     batches = list(translator.pairs(sources, references, to=to))
     rows = max((len(batch.rows) for batch in batches), default=0)
@@ -61,7 +61,7 @@ def calibrate(
     )
     calibration.write(path)
     if first.loss > math.log(len(translator.target.vocabulary)):
-        tell(f"{run}: says these translations no better than by chance; are they of these sources?")
+        tell(f"{run}: assigns these translations no more than chance probability; check that they match the sources")
     typer.echo(_table(calibration))
     replaced = f", in place of {before.temperature:.4f} for {before.weights}" if before else ""
     tell(f"{path}: temperature {temperature:.4f} for {used.name}{replaced}")
@@ -80,7 +80,7 @@ def _pairs(source: list[str], reference: Path, translator: "Translator") -> "tup
     ]
     if len(pairs) < FEWEST:
         count = f"{len(pairs)} pair{'s are' if len(pairs) != 1 else ' is'}"
-        raise UserError(f"{shown(reference)}: {count} too few to calibrate with; expected at least {FEWEST}")
+        raise UserError(f"{shown(reference)}: {count} too few for calibration; expected at least {FEWEST}")
     return [texts for texts, _ in pairs], [line for _, line in pairs]
 
 

@@ -160,7 +160,7 @@ def _write(
     outputs.check([("--output", path) for path in parts.paths(prefix, sizes).values()], read)
     for name in names:
         if name in (third, parts.CONTEXT):
-            raise UserError(f"{name}: is the name of another column; call the language otherwise")
+            raise UserError(f"{name}: is already the name of another column; rename the language")
     for path, count in parts.write(
         rows, prefix, (names[0], names[1]), third, sizes, SEED if options.seed is None else options.seed
     ).items():

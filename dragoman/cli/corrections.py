@@ -13,7 +13,9 @@ from dragoman.errors import UserError
 from dragoman.files.reading import shown
 from dragoman.files.writing import write_atomically
 
-REMOVES = Conflicts("--output", "--source", "--target", "--history", because="it removes corrections and writes none")
+REMOVES = Conflicts(
+    "--output", "--source", "--target", "--history", because="it removes corrections instead of writing them"
+)
 
 
 class CorrectionsOptions(NamedTuple):
@@ -60,7 +62,7 @@ def corrections(options: CorrectionsOptions) -> None:
         try:
             count = Corrections.existing(database).forget(options.forget, options.forget_author)
         except NotKeptError as error:
-            raise UserError(f"{shown(database)}: nothing is removed ({error})") from None
+            raise UserError(f"{shown(database)}: nothing was removed ({error})") from None
         tell(f"{shown(database)}: {count:,} {'text is' if count == 1 else 'texts are'} removed")
         return
     if output is None:
@@ -76,10 +78,10 @@ def corrections(options: CorrectionsOptions) -> None:
     ]
     pairs = sorted({entry.pair for entry in entries})
     if not pairs:
-        raise UserError(f"{shown(database)}: has nothing of these languages")
+        raise UserError(f"{shown(database)}: contains no corrections for these languages")
     if ending == ".tsv" and len(pairs) > 1:
         languages = ", ".join(" to ".join(pair) for pair in pairs)
-        raise UserError(f"{shown(database)}: has {languages}; name one with --source and --target")
+        raise UserError(f"{shown(database)}: contains {languages}; choose one with --source and --target")
     with write_atomically(output) as file:
         file.writelines(exporting.tmx(entries) if ending == ".tmx" else exporting.table(entries, pairs[0]))
     left = 0 if ending == ".tmx" else sum(not exporting.fits_a_row(entry) for entry in entries)

@@ -133,7 +133,7 @@ def links(
         )
     long = sum(max(pair.counts) > LONGEST for pair in pairs)
     if long:
-        tell(f"{long:,} pairs have no links: a sentence has more than {LONGEST} words")
+        tell(f"{long:,} pairs were not aligned: a sentence has more than {LONGEST} words")
     return links_of_pairs
 
 
@@ -148,4 +148,4 @@ def read_gold_links(path: Path | None, *, one_based: bool) -> list[Gold]:
 def tell_if_from_1(path: Path, gold: Sequence[Gold], option: str) -> None:
     """Tell if links that are taken to count words from 0 have no word 0, and the option for those that count from 1."""
     if without_word_0(gold):
-        tell(f"{shown(path)}: no link has a word 0; if its links count words from 1, say so with {option}")
+        tell(f"{shown(path)}: no link has a word 0; if words are counted from 1, add {option}")

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 CHARACTERS = 200  # assumed size of the vocabulary where only the data say how large it is
 NUMBERS = 2048  # assumed size of a region
-EXPECTED = (
-    "expected a configuration (.yaml), a file with both languages (.tsv, .tmx, ...) or two texts: corpus.en corpus.de"
-)
+EXPECTED = "expected a configuration (.yaml), a bilingual file (.tsv, .tmx, ...) or two text files: corpus.en corpus.de"
 
 debug = typer.Typer(no_args_is_help=True, help="Check corpora and configurations before training.")
 app.add_typer(debug, name="debug")
@@ -41,9 +39,9 @@ def debug_data(config: Configuration, columns: Columns = None, threads: Threads 
 
     if len(files) == 2 or (len(files) == 1 and (names or files[0].endswith(formats.ENDINGS))):
         if names and files[0].endswith((".yaml", ".yml")):
-            raise typer.BadParameter(f"--columns: is for a corpus, and {files[0]} is a configuration")
+            raise typer.BadParameter(f"--columns: requires a corpus, but {files[0]} is a configuration")
         if changes:
-            raise typer.BadParameter(f"--{next(iter(changes))}: is for a configuration, and {files[0]} is a corpus")
+            raise typer.BadParameter(f"--{next(iter(changes))}: requires a configuration, but {files[0]} is a corpus")
         _tell_corpus(files, names)
         return
     file, changes = overrides(config)
@@ -119,7 +117,7 @@ def _tell_corpus(files: Sequence[str], columns: Sequence[str]) -> None:
     from dragoman.corpus.formats import corpora, side_by_side
 
     if columns and len(files) != 1:
-        raise typer.BadParameter(f"--columns: is for one file, and here are {' and '.join(files)}")
+        raise typer.BadParameter(f"--columns: expected one file, found {' and '.join(files)}")
     places, names, remarks = corpora(files, columns) if len(files) == 1 else side_by_side(*map(Path, files))
     if not places:
         raise UserError(f"{' and '.join(files)}: {EXPECTED}")
@@ -166,8 +164,8 @@ def debug_config(
     sources = [special.get(name, symbols) for name in (data.inputs or data.sides)]
     parts = count_parameters(complete.model, data.sequences(sources), target)
     sizes = [source for source in sources if isinstance(source, int)]
-    inputs = f"{' and '.join(f'{size:,}' for size in (*sizes, target))} symbols (the data may give fewer)"
-    inputs += f", {NUMBERS:,} numbers in a region of {' and '.join(regions)} (the data know)" if regions else ""
+    inputs = f"{' and '.join(f'{size:,}' for size in (*sizes, target))} tokens (fewer if the data are small)"
+    inputs += f", {NUMBERS:,} numbers per region of {' and '.join(regions)} (assumed)" if regions else ""
     typer.echo(f"\n# With {inputs}, {sum(parts.values()):,} parameters:")
     for part, count in parts.items():
         typer.echo(f"# {part:<20}{count:>12,}")

@@ -54,7 +54,7 @@ def dictionary(options: DictionaryOptions) -> None:
     pairs = _by_attention(options) if by_run else _by_counting(options)
     entries = files.learn(pairs, min_count=options.min_count, min_probability=options.min_probability)
     if not entries:
-        raise UserError("no word has a translation that passes --min-count and --min-probability")
+        raise UserError("no translation passes --min-count and --min-probability")
     with output(options.output) as lines:
         lines.write(files.lines(entries))
     words = len({entry.source for entry in entries})
@@ -72,7 +72,7 @@ def _by_attention(options: DictionaryOptions) -> Iterator[LinkedPair]:
     translator = load(run, weights=options.weights)
     texts = [number for number, language in enumerate(translator.sources) if isinstance(language, Language)]
     if not (texts and translator.processor.attends):
-        raise UserError(f"{run}: attends to no words, by which translations could be found")
+        raise UserError(f"{run}: requires a run with attention to words")
     for portion in sources.score_pairs(translator, source, target, assignments=options.arrays or (), to=options.to):
         for scored in portion:
             seen = scored.sources[texts[0]]

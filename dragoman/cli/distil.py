@@ -81,7 +81,7 @@ def _check(runs: Sequence[Path], file: Path, data: "DataConfig") -> None:
 
     unsupported = (data.pairs, data.source[1:], data.features, data.edits, data.recalled, data.alignments)
     if any(unsupported) or data.denoises:
-        raise UserError(f"{file}: a model that is distilled reads one text, and learns from no word links")
+        raise UserError(f"{file}: distillation requires a single text source and no data.alignments")
     for run in runs:
         teacher = Run.load(run).config.data
         if teacher.pairs or (teacher.source, teacher.target) != (data.source, data.target):

@@ -45,7 +45,7 @@ def evaluate(options: EvaluateOptions) -> None:
 
     for path in (*options.references, *(options.translations or ())):
         if str(path) in evaluate_scores.KINDS and not path.exists():
-            raise typer.BadParameter(f"{path}: no such file; several metrics are written --metrics bleu,{path}")
+            raise typer.BadParameter(f"{path}: no such file; separate metrics by commas: --metrics bleu,{path}")
     metrics = evaluate_scores.measures(options.metrics, options.of_metrics())
     if options.json and (options.by or len(options.translations or ()) > 1):
         evaluate_scores.distinct(metrics)
@@ -69,10 +69,10 @@ def _read(options: EvaluateOptions) -> "tuple[list[ScoredFile], list[ScoredFile]
     sources = [Path(name) for name in options.source or ()]
     one_stream(*translations, *sources, *options.beside())
     if "-" in map(str, translations) and sys.stdin.isatty():
-        typer.echo("reading translations from the keyboard; Ctrl-D ends them", err=True)
+        typer.echo("reading translations from the keyboard; end with Ctrl-D", err=True)
     systems = [read(path) for path in translations]
     if not options.translations and not systems[0].lines:
-        raise UserError(f"{shown(translations[0])} has no translations; name their file with --input")
+        raise UserError(f"{shown(translations[0])} contains no translations; add --input FILE")
     return systems, [read(path) for path in options.references]
 
 

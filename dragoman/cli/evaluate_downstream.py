@@ -36,7 +36,7 @@ def format_accuracies(
     classifier = Classifier(downstream.read(options.downstream))
     wanted = [label.strip() for label in labels.lines]
     for label in sorted(set(wanted) - classifier.labels)[:1]:
-        tell(f"{shown(labels.path)}: '{label}' is no label in {shown(options.downstream)}, so it is never found")
+        tell(f"{shown(labels.path)}: '{label}' is no label in {shown(options.downstream)}, so it is never predicted")
     names = [shown(path) for path, _ in references]
     names += [", ".join(map(str, options.run or ()))] if run else [shown(path) for path, _ in systems]
     predictions = [(name, classifier(text.lines)) for name, text in zip(names, [*references, *systems], strict=True)]

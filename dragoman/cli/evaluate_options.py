@@ -21,7 +21,7 @@ LENGTH = "length"
 
 OF_RUN = Requires("--run")
 RESAMPLED = Requires("--confidence", "several --input", "--downstream")
-OF_METRICS = Conflicts("--downstream", because="it measures with a classifier")
+OF_METRICS = Conflicts("--downstream", because="it evaluates with a classifier")
 
 
 class EvaluateOptions(NamedTuple):
@@ -117,9 +117,9 @@ class EvaluateOptions(NamedTuple):
     beam: Annotated[Beam, OF_RUN] = None
     engine: Annotated[Engine, OF_RUN] = "torch"
     weights: Annotated[Weights, OF_RUN] = None
-    shortlist: Annotated[Candidates, OF_RUN, OF_METRICS, Conflicts("--by", because="they score a test set twice")] = (
-        None
-    )
+    shortlist: Annotated[
+        Candidates, OF_RUN, OF_METRICS, Conflicts("--by", because="each is a different way to subset the test set")
+    ] = None
     to: Annotated[To, OF_RUN] = None
     translation_memory: Annotated[MemoryPlace, OF_RUN] = None
     exact: Annotated[Exact, OF_RUN] = False
@@ -147,4 +147,4 @@ def check(options: EvaluateOptions) -> None:
     own_scores = bool(by) and {EDITS, FREQUENCY}.issuperset(by)
     for option in ("--metrics", "--tokenize", "--unit", *(["--lowercase"] if EDITS not in by else [])):
         if own_scores and is_given(options, option):
-            raise typer.BadParameter(f"{option} would change nothing of --by {' --by '.join(by)}; leave it out")
+            raise typer.BadParameter(f"{option} has no effect on --by {' --by '.join(by)}; leave it out")

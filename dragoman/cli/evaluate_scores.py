@@ -38,10 +38,10 @@ def read(path: Path) -> ScoredFile:
     """Read a file whose lines are to be scored. Raises UserError if one is too long, or for translations as JSON."""
     lines = list(read_sentences(path))
     if lines and _JSON.match(lines[0]):
-        raise UserError(f"{shown(path)}: has translations as JSON, expected texts; `jq -r .text` writes those")
+        raise UserError(f"{shown(path)}: contains JSON, expected plain text; convert it with `jq -r .text`")
     for number, line in enumerate(lines, start=1):
         if len(line) > LONGEST_TEXT:
-            raise UserError(f"{shown(path)}:{number}: more than {LONGEST_TEXT:,} characters, the most to be scored")
+            raise UserError(f"{shown(path)}:{number}: more than {LONGEST_TEXT:,} characters, the maximum for scoring")
     return ScoredFile(path, lines)
 
 
@@ -70,7 +70,7 @@ def tell_forms(texts: Sequence[ScoredFile], references: Sequence[ScoredFile], me
     if not all(isinstance(metric, StructuredLineMetric) for metric in metrics):
         for path, lines in {text.path: text.lines for text in (*texts, *references)}.items():
             if count := sum(not unicodedata.is_normalized("NFC", line) for line in lines):
-                tell(f"{shown(path)}: {count:,} of {len(lines):,} lines are not in NFC, but are compared in it")
+                tell(f"{shown(path)}: {count:,} of {len(lines):,} lines are not in NFC and were normalized for scoring")
     if any(isinstance(metric, AlignmentErrorRate) and not metric.one_based for metric in metrics):
         for path, lines in references:
             tell_if_from_1(path, list(map(read_pharaoh, lines)), "--metrics '{kind: aer, one_based: true}'")
@@ -87,13 +87,13 @@ def tell_unspaced(references: Sequence[ScoredFile], metrics: Sequence[Metric]) -
         options += ["--metrics '{kind: ter, asian_support: true}'"] if "asian:no" in kinds else []
         if options:
             advice = "; ".join(options)
-            tell(f"{shown(path)}: has no spaces between words, so that each clause is scored as one ({advice})")
+            tell(f"{shown(path)}: has no spaces between words, so each clause is scored as a single word ({advice})")
 
 
 def check_texts(metrics: Sequence[Metric]) -> None:
     """Raises UserError if a metric is not about texts, which are what a run writes."""
     for kind in (kind for kind, metric in RECORDED.items() if any(isinstance(chosen, metric) for chosen in metrics)):
-        raise UserError(f"--metrics {kind}: scores the lines of a file (--input), and not the translations of --run")
+        raise UserError(f"--metrics {kind}: scores the lines of a file (--input), not translations by --run")
 
 
 def scores(translations: ScoredFile, references: Sequence[ScoredFile], metrics: Sequence[Metric]) -> list[Score]:
@@ -115,11 +115,11 @@ def measures(text: str, settings: Mapping[str, Any]) -> list[Metric]:
     except ValueError as error:
         raise UserError(f"--metrics: {error}") from error
     if not specs:
-        raise UserError("--metrics: no metric is named")
+        raise UserError("--metrics: expected at least one metric")
     metrics = [_measure(spec, settings) for spec in specs]
     for option, value in settings.items():
         if value is not None and not any(option in components.options(KINDS[spec.kind]) for spec in specs):
-            raise UserError(f"--{option}: no metric of --metrics has it")
+            raise UserError(f"--{option}: no metric in --metrics has this option")
     return metrics
 
 
@@ -141,7 +141,7 @@ def distinct(metrics: Sequence[Metric]) -> None:
     """Raises UserError if two metrics have one name in the output."""
     for name, count in Counter(metric.name for metric in metrics).items():
         if count > 1:
-            raise UserError(f"--metrics: {count} are called '{name}', of which --json can have one")
+            raise UserError(f"--metrics: {count} are called '{name}'; --json requires different names")
 
 
 def format_scores(scores: Sequence[Score], *, as_json: bool) -> str:

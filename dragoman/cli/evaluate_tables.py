@@ -88,7 +88,7 @@ def compared(
 def tell_if_few(sentences: int) -> None:
     """Tell if sentences are too few for what was asked for."""
     if sentences < FEWEST:
-        tell(f"{sentences} sentences are too few for intervals and tests; these need {FEWEST}")
+        tell(f"{sentences} sentences are too few for intervals and significance tests; expected at least {FEWEST}")
 
 
 def margin(metric: Metric, counts: "Counts") -> float | None:
@@ -162,7 +162,7 @@ def _by_tags(path: Path, sentences: int, reserved: Container[str]) -> Iterator[t
     header, *rows = [line.split("\t") for line in read(path).lines] or [[]]
     for name in header:
         if name in reserved:
-            raise UserError(f"{shown(path)}:1: '{name}' is the name of another column of the scores; call it otherwise")
+            raise UserError(f"{shown(path)}:1: '{name}' is already the name of another score column; rename it")
     if len(rows) != sentences:
         raise UserError(f"{shown(path)} has {len(rows):,} rows below its header, but there are {sentences:,} sentences")
     for number, row in enumerate(rows, start=2):

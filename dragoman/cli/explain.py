@@ -43,7 +43,7 @@ class ExplainOptions(NamedTuple):
         str | None,
         typer.Option(metavar="TEXT", help="Explain this translation instead of the model's."),
         Requires("a SENTENCE"),
-        Conflicts("--search", "--beam", "--tree", because="it is not searched for"),
+        Conflicts("--search", "--beam", "--tree", because="the translation is given"),
     ] = None
     contrast: Annotated[
         str | None,
@@ -122,7 +122,7 @@ def _split(words: Sequence[str]) -> tuple[list[Path], list[str]]:
     sentence = [] if list(words[count:]) == ["-"] else list(words[count:])
     for word in sentence:
         if os.path.isfile(word):
-            raise UserError(f"{word}: is a file; its lines are explained from standard input: < {word}")
+            raise UserError(f"{word}: is a file; pass its lines on standard input: < {word}")
     return [Path(word) for word in words[:count]], sentence
 
 
@@ -130,7 +130,7 @@ def _check_sources(sentence: Sequence[str], translator: "Translator") -> "tuple[
     """Return a text for each source. Raises UserError for another number of them."""
     names = [source.name for source in translator.user_sources]
     if len(sentence) != len(names):
-        wanted = f"a sentence for each of {', '.join(names)}" if len(names) > 1 else "one sentence, in quotes"
+        wanted = f"one sentence for each of {', '.join(names)}" if len(names) > 1 else "one sentence, in quotes"
         raise UserError(f"expected {wanted}, found {len(sentence)}")
     return tuple(sentence)
 
@@ -145,11 +145,11 @@ def _exports(options: ExplainOptions) -> list[tuple[str, Path]]:
         if not equals or name not in MAPS:
             raise typer.BadParameter(f"--export {text}: expected MAP=FILE, where MAP is one of {', '.join(MAPS)}")
         if name == "contrast" and options.contrast is None:
-            raise typer.BadParameter(f"--export {text}: there is a contrast with --contrast TEXT")
+            raise typer.BadParameter(f"--export {text}: requires --contrast TEXT")
         exports.form(Path(path))
         file = outputs.named(Path(path))
         if file.resolve() in (other.resolve() for _, other in files):
-            raise typer.BadParameter(f"--export {text}: {path} is already the file of another map")
+            raise typer.BadParameter(f"--export {text}: {path} is already the output of another map")
         files.append((name, file))
     return files
 

@@ -19,7 +19,7 @@ def export(
 ) -> None:
     """Export the model of a run for `translate --engine onnx`."""
     if not onnx:
-        raise typer.BadParameter("nothing to export: say --onnx (for ONNX Runtime), or --onnx --int8 (smaller, faster)")
+        raise typer.BadParameter("nothing to export: use --onnx (ONNX Runtime) or --onnx --int8 (smaller and faster)")
     from dragoman import devices
     from dragoman.deployment import export
     from dragoman.run.run import Run

@@ -29,7 +29,7 @@ class FeaturesOptions(NamedTuple):
     stage: Annotated[
         int,
         typer.Option(metavar="N", help="Index of the feature map: -1 is the last one, -2 the one before it."),
-        Conflicts("--layer global", because="a vector of the whole image comes from no feature map"),
+        Conflicts("--layer global", because="the vector of a whole image does not come from a feature map"),
     ] = -1
     list_: Annotated[
         Path | None,

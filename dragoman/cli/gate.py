@@ -52,13 +52,13 @@ def judge(
     metrics = [components.build(METRICS, spec) for spec in old.config.metrics]
     one, other = load(against), load(run)
     if (one.languages, one.targets) != (other.languages, other.targets):
-        raise UserError(f"{run}: translates other languages than {against}, so neither can serve for the other")
+        raise UserError(f"{run}: translates other languages than {against}, so they cannot be compared")
     texts = [[translation.text for translation in translator.translate(sources, to=to)] for translator in (one, other)]
     comparison = compared(new, old, texts, references, metrics)
     comparison.write(new.folder.gate)
     typer.echo(_table(comparison, against, run))
     if not comparison.passed:
-        raise UserError(f"{run}: is worse than {against}, so it does not serve")
+        raise UserError(f"{run}: is worse than {against} and will not be served")
     tell(f"{run}: is not worse than {against} on {comparison.sentences:,} sentences")
 
 

@@ -80,4 +80,4 @@ def outlook(config: "Config") -> Iterator[str]:
                 yield f"without a model: {scores} (data.dev: {data.dev})"
         yield f"training: {duration.measure(config)}"
     except UserError as error:
-        yield f"training: would end with an error: {error}"
+        yield f"training would fail: {error}"

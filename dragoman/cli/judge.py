@@ -76,11 +76,11 @@ def make(options: MakeOptions) -> None:
     from dragoman.evaluation.human.forms import ERRORS
 
     if options.categories is not None and ERRORS not in questions:
-        raise typer.BadParameter("--categories are of the question errors, which --questions does not ask")
+        raise typer.BadParameter("--categories requires the question errors in --questions")
     categories = _listed(CATEGORIES if options.categories is None else options.categories, "--categories")
     files = {**names, REFERENCE: options.reference} if options.reference else names
     if options.reference and REFERENCE in names:
-        raise typer.BadParameter(f"{REFERENCE} is the name of --reference; give {names[REFERENCE]} another: NAME=FILE")
+        raise typer.BadParameter(f"{REFERENCE} is the name of --reference; rename {names[REFERENCE]} with NAME=FILE")
     key_path = options.output.with_suffix(".key.json")
     read = [options.source, *files.values()]
     one_stream(*read)
@@ -100,7 +100,7 @@ def make(options: MakeOptions) -> None:
         page_file.write(page(blinding.shown(key)))
         key_file.write(key.model_dump_json(indent=1) + "\n")
     tell(f"{options.output}: {len(key.items):,} sentences, translated by {len(systems)} systems. Send it to annotators")
-    tell(f"{key_path}: whose translations these are. Keep it: dragoman judge read {key_path} FILE... needs it")
+    tell(f"{key_path}: maps the translations to their systems. Keep it for: dragoman judge read {key_path} FILE...")
 
 
 @judge.command(epilog="Example: dragoman judge read page.key.json anna.json ben.json")
@@ -120,14 +120,14 @@ def read(
     from dragoman.evaluation.human.judgment_reading import gather
     from dragoman.evaluation.significance import FEWEST
 
-    page = read_form(key, Key, "the key of a page of dragoman")
+    page = read_form(key, Key, "the key of a `dragoman judge` page")
     if baseline is not None and baseline not in page.systems:
         raise UserError(f"--baseline {baseline}: no such system, {nearest(baseline, page.systems)}")
     gathered = gather(page, shown(key), saved)
     for unfinished in gathered.unfinished:
         tell(str(unfinished))
     if gathered.sentences < FEWEST:
-        tell(f"{gathered.sentences} sentences are too few for intervals; these need {FEWEST}")
+        tell(f"{gathered.sentences} sentences are too few for intervals; expected at least {FEWEST}")
     typer.echo(printable(judgments.format_judgments(page, gathered, baseline or page.systems[0], as_json=as_json)))
 
 
@@ -141,7 +141,7 @@ def _names(systems: list[str]) -> dict[str, Path]:
         if not name or not file:
             raise typer.BadParameter(f"{system}: expected NAME=FILE, or a file")
         if any("\ud800" <= letter < "\ue000" for letter in name):  # a byte that is no character
-            raise typer.BadParameter(f"{printable(system)}: its name is not UTF-8; give it a name: NAME=FILE")
+            raise typer.BadParameter(f"{printable(system)}: its name is not UTF-8; use NAME=FILE")
         if name in files:
             raise typer.BadParameter(f"{name}: is given twice")
         files[name] = Path(file)

@@ -32,7 +32,7 @@ def _heading(key: Key, gathered: Judgements) -> str:
 def _means(key: Key, gathered: Judgements, baseline: str) -> str:
     rows = _rows(key, gathered, baseline)
     penalties = ", ".join(f"{penalty} for a {severity} one" for severity, penalty in SEVERITIES.items())
-    note = f"penalty: of the errors in a translation, {penalties}; less is better"
+    note = f"penalty: errors per translation, weighted: {penalties}; lower is better"
     return "\n".join([table(rows, "bootstrap"), *([note] if ERRORS in key.questions else [])]) if rows else ""
 
 
@@ -43,7 +43,7 @@ def _pairs(key: Key, gathered: Judgements) -> str:
         for first, second in [pair.systems]
     ]
     heading = ["system", "against", "better", "equal", "worse", "p"]
-    note = "sentences in which it has the better rank; p by the sign test"
+    note = "sentences in which it ranks better; p by the sign test"
     return f"{aligned([heading, *rows])}\n\n{note}" if rows else ""
 
 

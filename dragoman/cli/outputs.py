@@ -40,7 +40,7 @@ def writable(path: Path | None) -> Path | None:
             raise UserError(f"{path}: is a folder, expected the name of a file to write")
         folder = Path(os.path.realpath(path)).parent
         if not folder.is_dir():
-            raise UserError(f"{path}: cannot write ({folder} is no folder)")
+            raise UserError(f"{path}: cannot write ({folder} is not a folder)")
         if os.path.islink(os.path.realpath(path)):
             raise UserError(f"{path}: cannot write ({os.strerror(errno.ELOOP)})")
         if path.exists() and not os.access(path, os.W_OK):
@@ -51,13 +51,13 @@ def writable(path: Path | None) -> Path | None:
 def check_distinct(option: str, path: Path | None, target: Path | None) -> None:
     """Raises UserError if the output of `option` to `path` and the lines to `target` would get in each other's way."""
     if str(path) == str(target or "-") == "-":
-        raise UserError(f"{option} -: the lines go to standard output; write them to a file with -o")
+        raise UserError(f"{option} -: standard output already receives the lines; write them to a file with -o")
     if path is None:
         return
     one, other = (Path("/dev/stdout" if str(name) == "-" else name) for name in (path, target or "-"))
     taken = set(map(os.path.realpath, all_written(other)))
     if not (taken.isdisjoint(map(os.path.realpath, all_written(one))) or one.is_char_device()):
-        raise UserError(f"{option} {path}: the lines go there; name another file")
+        raise UserError(f"{option} {path}: is already the output file; name another file")
 
 
 def check(outputs: Iterable[tuple[str, Path | None]], read: Iterable[Path | None], runs: Iterable[Path] = ()) -> None:
@@ -72,13 +72,13 @@ def check(outputs: Iterable[tuple[str, Path | None]], read: Iterable[Path | None
             continue
         for file in files:
             if _same(path, file):
-                raise UserError(f"{option} {path}: is read, and would be replaced; name another file")
+                raise UserError(f"{option} {path}: is an input file and would be overwritten; name another file")
         for folder in folders:
             if folder.has_part(path):
                 raise UserError(f"{option} {path}: is a part of the run {folder.path}; name another file")
     for read_file in files:
         if str(read_file) != "-" and _is_stdout(read_file):
-            raise UserError(f"{read_file}: is read, and standard output goes there; write to another file")
+            raise UserError(f"{read_file}: is an input file and receives standard output; write to another file")
 
 
 @contextmanager

@@ -163,17 +163,21 @@ def _paths(translator: "Translator", edited: int, options: PosteditOptions) -> l
     run, source = options.run, options.source
     names = [language.name for language in translator.sources]
     if translator.marks:
-        raise UserError(f"{run}: translates to {', '.join(translator.targets)}; post-editing is of one language")
+        raise UserError(
+            f"{run}: translates to {', '.join(translator.targets)}; post-editing requires one target language"
+        )
     if any(isinstance(language, FeatureSource) for language in translator.sources):
         raise UserError(f"{run}: has a source of numbers ({', '.join(names)}); use translate --source NAME=FILE")
     if len(names) > 2:
         raise UserError(f"{run}: has {len(names)} sources ({', '.join(names)}); use translate --source NAME=FILE")
     if len(names) == 1 and translator.edited is None:
-        raise UserError(f"{run}: translates {names[0]} to {translator.target.name} and edits nothing; use translate")
+        raise UserError(
+            f"{run}: translates {names[0]} to {translator.target.name} and is not a post-editing run; use translate"
+        )
     if len(names) == 1 and source:
-        raise UserError(f"--source: {run} reads the translation ({names[edited]}) alone")
+        raise UserError(f"--source: {run} reads the translation ({names[edited]}) only")
     if len(names) == 2 and not source:
-        raise UserError(f"--source: {run} reads what was translated ({names[1 - edited]}) too")
+        raise UserError(f"--source: {run} also reads the original text ({names[1 - edited]})")
     paths = [options.translation]
     if source:
         paths.insert(1 - edited, source)

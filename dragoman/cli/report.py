@@ -52,9 +52,11 @@ class ReportOptions(NamedTuple):
             help="Also show attributions, why the model does not produce the reference, the search tree, "
             "and similar training pairs.",
         ),
-        Requires("--sentences", "--gold", because="development sentences are shown as they were saved"),
+        Requires("--sentences", "--gold", because="the development sentences are shown as saved in validation"),
     ] = False
-    to: Annotated[To, Requires("--sentences", because="development sentences already have their language")] = None
+    to: Annotated[To, Requires("--sentences", because="development sentences have their target language already")] = (
+        None
+    )
     threads: Threads = None
 
 
@@ -111,7 +113,7 @@ def _translated(
 
     run, gold_file = Run.load(folder), options.gold
     if gold_file and not is_only_text(run.sources):
-        raise UserError(f"--gold has links between two sentences, and {folder} reads more than one text, or numbers")
+        raise UserError(f"--gold requires a run with a single text source; {folder} has other sources")
     if lines is not None:
         pairs = [_sentence(line, f"{options.sentences}:{number}", run) for number, line in enumerate(lines, start=1)]
     elif gold_file:
@@ -121,7 +123,7 @@ def _translated(
     if gold_file and len(links) != len(pairs):
         raise UserError(f"{gold_file} has {len(links):,} lines, but there are {len(pairs):,} sentences")
     if gold_file and any(reference is None for _, reference in pairs):
-        raise UserError(f"{gold_file}: gold links need the reference of every sentence, behind a tab")
+        raise UserError(f"{gold_file}: --gold requires a reference for every sentence, after a tab")
     sentences, counts = inspection.translated(load(folder), pairs, links, to=options.to, explain=options.explain)
     return TranslatedRun(run, sentences, links=counts)
 
@@ -132,11 +134,11 @@ def _development_pairs(run: "Run", gold: Path) -> Pairs:
 
     folder, data = run.folder.path, run.config.data
     if data.pairs:
-        raise UserError(f"{gold}: {folder} has several pairs of languages; name --sentences, and --to")
+        raise UserError(f"{gold}: {folder} is multilingual; add --sentences and --to")
     try:
         examples = list(read_examples(data.dev, data.source, data.target, data.features))
     except UserError as error:  # a run may have been moved away from its training data
-        raise UserError(f"{folder}: its development sentences are gone ({error}); name --sentences") from error
+        raise UserError(f"{folder}: cannot read its development sentences ({error}); add --sentences") from error
     return [(example.sources, example.target) for example in examples]
 
 
@@ -145,7 +147,7 @@ def _sentence(line: str, where: str, run: "Run") -> "tuple[Text, str | None]":
     names = [source.name for source in run.sources if source.name not in run.config.data.recalled]
     columns = line.split("\t")
     if len(columns) not in (len(names), len(names) + 1):
-        raise UserError(f"{where}: expected {', '.join(names)} and perhaps a reference, with tabs between them")
+        raise UserError(f"{where}: expected {', '.join(names)} and optionally a reference, separated by tabs")
     if len(names) == 1:
         return columns[0], columns[1] if len(columns) > 1 else None
     return tuple(columns[: len(names)]), columns[len(names)] if len(columns) > len(names) else None

@@ -33,7 +33,7 @@ def lines_done(target: Path | None, options: Options | None, size: int, *, resum
     """
     if target is None or str(target) == "-" or is_special(target):
         if resume:
-            raise UserError("--resume: continues files; name one with -o")
+            raise UserError("--resume: requires an output file (-o FILE)")
         return None
     part, noted = partial(target), note(target)
     there = [path for path in (part, noted) if os.path.lexists(path)]
@@ -44,13 +44,13 @@ def lines_done(target: Path | None, options: Options | None, size: int, *, resum
     different = changed_options(noted, options)
     if there and not resume:
         way = "" if options is None or (begun and different) else "continue after them with --resume, or "
-        fault = f"{there[0]}: has {_counted(lines_in(there[0]))} of a command that did not end"
+        fault = f"{there[0]}: has {_counted(lines_in(there[0]))} of an interrupted command"
         raise UserError(f"{fault}; {way}remove it")
     if not begun:
         return 0
     if different:
         difference = f"{part} was written with another {', '.join(different)}"
-        raise UserError(f"--resume: {difference}; give those of the first time, or remove it")
+        raise UserError(f"--resume: {difference}; use the original options, or remove it")
     return whole_portions(min(lines_in(noted) - 1, lines_in(part)), size)
 
 
@@ -89,7 +89,7 @@ def noted_folder(path: Path, options: Options, what: str) -> Iterator[None]:
         raise UserError(f"{path}: is no folder of {what}; move it away")
     elif changed := changed_options(noted, options):
         fault = f"{path}: was written with another {', '.join(changed)}"
-        raise UserError(f"{fault}; give those of the first time, or remove it")
+        raise UserError(f"{fault}; use the original options, or remove it")
     with held(noted):
         yield
 
@@ -140,7 +140,7 @@ def left_behind(path: Path | None, *, resumable: bool) -> Iterator[None]:
         yield
     except (UserError, KeyboardInterrupt) as error:
         if path and (part := partial(path)).is_file() and (count := lines_in(part)):
-            more = ", and --resume goes on from them" if resumable else ""
+            more = ", from which --resume continues" if resumable else ""
             remark = f"{_counted(count)} {'is' if count == 1 else 'are'} in {part}{more}"
             error.args = ("; ".join([*map(str, error.args), remark]),)
         raise

@@ -35,7 +35,7 @@ class ScoreOptions(NamedTuple):
     per_symbol: Annotated[
         bool,
         typer.Option("--per-symbol", help="Add a third column: log-probability of each token."),
-        Conflicts("--json", because="its objects have log P of every symbol"),
+        Conflicts("--json", because="its objects contain the log-probability of every token"),
     ] = False
     confidence: Annotated[
         bool, typer.Option("--confidence", help="Report a 95 % bootstrap confidence interval of the perplexity.")

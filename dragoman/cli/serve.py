@@ -33,7 +33,7 @@ class ServeOptions(NamedTuple):
     make_key: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Create a key in the --keys file, print it, and exit."),
-        Requires("--keys", because="the file that the key is added to"),
+        Requires("--keys", because="the file to add the key to"),
     ] = None
     corrections: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Database of user corrections; created if missing.")
@@ -41,7 +41,7 @@ class ServeOptions(NamedTuple):
     history: Annotated[
         bool,
         typer.Option("--history", help="Store all translations in that database, including users' texts."),
-        Requires("--corrections", because="the database that translations are kept in"),
+        Requires("--corrections", because="the database to store translations in"),
     ] = False
     similar: Annotated[
         float,
@@ -99,11 +99,9 @@ def serve(options: ServeOptions) -> None:
         return
     for name in options.trusted_host or ():
         if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
-            raise typer.BadParameter(
-                f"--trusted-host {name}: expected the name of a host alone, such as translate.example.org"
-            )
+            raise typer.BadParameter(f"--trusted-host {name}: expected a host name, such as translate.example.org")
     if not options.runs:
-        raise UserError("RUN: expected the folder of a run, or of several")
+        raise UserError("RUN: expected one or more run folders")
     backend = _backend(options, options.runs)
     server_app, service = application.create(backend), backend.service
     unprotected = options.keys is None and not server.is_local(options.host)

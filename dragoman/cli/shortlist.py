@@ -43,7 +43,9 @@ def shortlist(options: ShortlistOptions) -> None:
 
     loaded = Run.load(run)
     if not loaded.config.data.plain:
-        raise UserError(f"{run}: a shortlist needs a run of one text, without data.edits or data.pairs")
+        raise UserError(
+            f"{run}: a shortlist requires a run with a single text source, without data.edits or data.pairs"
+        )
     devices.use_threads(loaded.config.device)
     path = run / shortlists.FILE
     outputs.check([("shortlist", path)], (source, target))
@@ -64,7 +66,7 @@ def _prepared(run: "Run") -> "tuple[Column, Column]":
 
     main = run.folder.main
     path = main.path / STORE
-    instead = f"name text files: dragoman shortlist {run.folder.path} SOURCE TARGET"
+    instead = f"pass text files: dragoman shortlist {run.folder.path} SOURCE TARGET"
     if not path.is_dir():
         raise UserError(f"{path}: no prepared corpus; {instead}")
     try:

@@ -32,7 +32,7 @@ def read(
     """
     files = named(assignments, translator)
     if files and str(path) != "-":
-        raise UserError(f"{path}: sources are named with --source; leave out one")
+        raise UserError(f"{path}: cannot be combined with --source")
     lines = texts_by_name(files, translator) if files else texts(path, translator)
     where = first(files, translator) if files else path
     if prefix:
@@ -79,16 +79,18 @@ def _with_prefixes(lines: Iterator[tuple[Given, ...]], path: Path) -> Iterator[t
     for number, line in enumerate(lines, start=1):
         prefix = next(prefixes, None)
         if prefix is None:
-            raise UserError(f"{path}: has {number - 1:,} lines, fewer than there are to translate")
+            raise UserError(f"{path}: has {number - 1:,} lines, fewer than the file to translate")
         yield (*line, prefix)
     if next(prefixes, None) is not None:
-        raise UserError(f"{path}: has more lines than there are to translate")
+        raise UserError(f"{path}: has more lines than the file to translate")
 
 
 def named(assignments: Sequence[str], translator: Translator) -> dict[str, Path]:
     """Return the files of `NAME=FILE`. Raises UserError if the form is wrong or NAME is not a source of the run."""
     if assignments and translator.marks:
-        raise UserError(f"--source {assignments[0]}: this run has one source; name the file alone, and --to LANGUAGE")
+        raise UserError(
+            f"--source {assignments[0]}: this run has one source; pass the file directly, and --to LANGUAGE"
+        )
     names = [source.name for source in translator.sources]
     files: dict[str, Path] = {}
     for text in assignments:
@@ -125,7 +127,7 @@ def search_of(translator: Translator, search: str | None, beam: int | None) -> S
         return translator.search
     spec = components.read(SEARCHES, search)
     if beam is not None and not has_beam(spec.kind):
-        raise UserError(f"--beam: {spec.kind} search has no beam; leave out --beam or --search {search}")
+        raise UserError(f"--beam: {spec.kind} search has no beam; omit --beam or --search {search}")
     return translator.search if spec == Spec(translator.search.kind) else spec
 
 
@@ -142,7 +144,9 @@ def texts_by_name(files: Mapping[str, Path], translator: Translator) -> Iterator
     arrays = {source.name: source.opened(files[source.name]) for source in named if isinstance(source, FeatureSource)}
     paths = {source.name: files[source.name] for source in named if source.name not in arrays}
     where = next(iter(paths.values()), next(iter(files.values())))
-    lines: Iterator[tuple[str, ...]] = side_by_side(list(paths.values()), "sources need as many lines")
+    lines: Iterator[tuple[str, ...]] = side_by_side(
+        list(paths.values()), "all sources must have the same number of lines"
+    )
     if not paths:
         lines = repeat((), len(next(iter(arrays.values()))))
     for number, texts in enumerate(beside(lines, where, list(arrays.values()))):
@@ -165,9 +169,9 @@ def arrays(assignments: Sequence[str], translator: Translator) -> dict[str, Feat
     numbers = {source.name: source for source in translator.user_sources if isinstance(source, FeatureSource)}
     for name in files:
         if name not in numbers:
-            raise UserError(f"--source {name}={files[name]}: is a text, which stands in SOURCE (several: in columns)")
+            raise UserError(f"--source {name}={files[name]}: is a text source; put it in SOURCE (several in columns)")
     if len(files) == len(translator.user_sources):
-        raise UserError("--source: no text is left for SOURCE, which has the names of .npy files; leave out --source")
+        raise UserError("--source: the run has no text source; put the names of .npy files in SOURCE and omit --source")
     return {name: numbers[name].opened(path) for name, path in files.items()}
 
 
@@ -221,6 +225,6 @@ def _pair_portions(source: Path, target: Path, arrays: Iterable[FeatureFile]) ->
             for path, line in zip((source, target), pair, strict=True):
                 if len(line) > LONGEST:
                     raise UserError(
-                        f"{shown(path)}:{number}: has more than {LONGEST:,} characters, the most to be scored"
+                        f"{shown(path)}:{number}: has more than {LONGEST:,} characters, the maximum for scoring"
                     )
         yield portion

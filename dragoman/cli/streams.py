@@ -83,7 +83,7 @@ def is_watched(source: Path, target: Path | None) -> bool:
 def one_stream(*paths: Path | None) -> None:
     """Raises UserError if more than one file is standard input: each would get only some of the lines."""
     if [str(path) for path in paths].count("-") > 1:
-        raise UserError("-: standard input can be one of the files only; name the others")
+        raise UserError("-: only one file can be standard input")
 
 
 class OutputStream(NamedTuple):
@@ -137,7 +137,7 @@ def output(path: Path | None, keep: int | None = None) -> Iterator[OutputStream]
     partial file, after its first `keep` lines unless `keep` is None. UserError for a name that says it is packed.
     """
     if path is not None and path.name.lower().endswith(".gz"):
-        raise UserError(f"{shown(path)}: is written as it is; name it without .gz")
+        raise UserError(f"{shown(path)}: is written uncompressed; name it without .gz")
     if path is None or str(path) == "-":
         yield OutputStream(sys.stdout)
     else:

@@ -53,7 +53,7 @@ class TrainOptions(NamedTuple):
             "pairs, mixed with the original pairs; then compare both runs, as `gate` does.",
         ),
         Requires("--finetune"),
-        Conflicts("--seeds", because="one run is compared with the old one"),
+        Conflicts("--seeds", because="only one new run can be compared with the old one"),
     ] = None
     seeds: Annotated[
         int | None,
@@ -144,7 +144,7 @@ def _started(start: str, words: list[str], seeds: int | None) -> "Config":
     """The configuration of a run that starts from another, told in a line."""
     corpora, changes = files_and_overrides(words)
     if not corpora:
-        raise typer.BadParameter("--finetune needs sentence pairs: dragoman train --finetune RUN corpus.tsv")
+        raise typer.BadParameter("--finetune requires sentence pairs: dragoman train --finetune RUN corpus.tsv")
     from dragoman.training import starting, training_folder
 
     def check(config: "Config") -> None:
@@ -180,7 +180,7 @@ def _learn(start: str, database: Path, words: list[str]) -> None:
     """
     corpora, changes = files_and_overrides(words)
     if corpora:
-        raise typer.BadParameter(f"--corrections: the pairs are those of the database, so '{corpora[0]}' has no place")
+        raise typer.BadParameter(f"--corrections: cannot be combined with the corpus '{corpora[0]}'")
     from dragoman.cli import gate
     from dragoman.training import mixing, training_folder
 
@@ -212,7 +212,7 @@ def _corrections(start: str, database: Path) -> "list[CorrectedSentence]":
     if pair not in pairs and machine is not None and len(pairs) == 1:
         (pair,) = pairs
     if pair not in pairs:
-        raise UserError(f"{shown(database)}: has no corrections of translations from {source} to {target}")
+        raise UserError(f"{shown(database)}: contains no corrections of translations from {source} to {target}")
     return [
         mixing.CorrectedSentence(entry.correction.source, entry.correction.machine, entry.correction.correction)
         for entry in entries
@@ -225,7 +225,7 @@ def seed_configurations(config: "Config", count: int) -> "list[Config]":
     started several processes: one run after the other cannot share them.
     """
     if process().count > 1:
-        raise UserError("--seeds: trains with one process, and torchrun started several; train each --seed by itself")
+        raise UserError("--seeds: cannot be combined with torchrun; train each --seed separately")
     last = config.seed + count - 1
     if last > LARGEST_SEED:
         raise UserError(f"--seeds: the last seed would be {last}, expected at most {LARGEST_SEED}")

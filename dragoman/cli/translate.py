@@ -95,7 +95,7 @@ def _translate(
         tell(f"{options.translation_memory}: has a similar sentence to {counts['similar']:,} of {lines_done:,} lines")
     if options.min_confidence is not None:
         least = f"confidence is below {options.min_confidence:g}"
-        tell(f"{shown(source)}: {counts['withheld']:,} of {lines_done:,} lines were left empty, whose {least}")
+        tell(f"{shown(source)}: {counts['withheld']:,} of {lines_done:,} lines were left empty: {least}")
 
 
 def _write(texts: OutputStream, number: int, translation: "Translation", options: TranslateOptions) -> None:
@@ -121,15 +121,15 @@ def check(options: TranslateOptions, memory: Sequence[Path]) -> None:
     read += [RunFolder(run).weights(options.weights) for run in options.runs if options.weights]
     outputs.check([("--output", path) for path in all_written(options.output)], read, options.runs)
     if options.glossary_weight == 0:
-        raise UserError("--glossary-weight: expected more than 0; without it, terms are required")
+        raise UserError("--glossary-weight: expected more than 0; omit it to require the terms")
     if options.min_confidence is not None and not RunFolder(run := options.runs[0]).calibration.is_file():
         raise UserError(
-            f"--min-confidence: {run} is not calibrated; `dragoman calibrate {run} --source FILE --reference FILE` "
-            "does it"
+            f"--min-confidence: {run} is not calibrated; run `dragoman calibrate {run} --source FILE "
+            "--reference FILE` first"
         )
     files = [*options.line_files, options.output]
     if options.shards and any(path is None or str(path) == "-" or is_special(path) for path in files):
-        raise UserError("--shards: takes lines from files and writes a file; name them, FILE and -o")
+        raise UserError("--shards: requires an input FILE and an output file (-o)")
 
 
 def output_options(options: TranslateOptions, memory: Sequence[Path]) -> Mapping[str, Any]:

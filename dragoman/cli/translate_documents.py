@@ -51,12 +51,11 @@ def is_document(source: Path, runs: Sequence[Path]) -> bool:
     if suffix in table.FORMATS:
         return True
     if name.endswith(formats.ENDINGS):
-        raise UserError(f"{source}: is no text of one sentence per line, and no document")
+        raise UserError(f"{source}: is neither a text with one sentence per line nor a supported document")
     if not source.is_file() or _names_lines(suffix[1:]) or suffix[1:] in map(str.lower, languages(runs)):
         return False
     raise UserError(
-        f"{shown(source)}: is no document that can be translated with its layout; if it has one sentence per line, "
-        "name it .txt"
+        f"{shown(source)}: is not a supported document format; if it has one sentence per line, rename it to .txt"
     )
 
 
@@ -80,9 +79,9 @@ def fill(
     translation memory has is not split.
     """
     if target is not None and target.name.lower().endswith(PACKED):
-        raise UserError(f"{target}: a document is written as it is; name it without {PACKED}")
+        raise UserError(f"{target}: documents are written uncompressed; name the file without {PACKED}")
     if len(translator.user_sources) > 1:
-        raise UserError(f"{shown(path)}: has one source, and the run reads {len(translator.user_sources)}")
+        raise UserError(f"{shown(path)}: contains one source, but the run expects {len(translator.user_sources)}")
     names = (
         ("source", to or translator.targets[0])
         if translator.marks
@@ -92,7 +91,7 @@ def fill(
     kind = table.format_of(name)
     document = table.document(File(name, b"".join(read_chunks(str(path))), names))
     if target is None and kind.binary:
-        raise UserError(f"{shown(path)}: name the file to write with -o")
+        raise UserError(f"{shown(path)}: documents require an output file (-o FILE)")
     passages = [split_text(line.text, names[0], sentences=kind.prose) for line in document.lines]
     if exact and (recall := translator.processor.reading.recall):
         passages = [_as_remembered(passage, recall.memory) for passage in passages]

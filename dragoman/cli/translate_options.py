@@ -24,14 +24,19 @@ from dragoman.cli.options import (
 )
 
 # Rules that many options have.
-WHOLE_LINES = Conflicts("--wait", "--incremental", because="these write word by word, by greedy search with one model")
-WORDS = Conflicts("--shards", "several RUNs", "--search other than greedy", because="it writes word by word")
-LINES = Requires("lines of text", because="a document has none")
+WHOLE_LINES = Conflicts("--wait", "--incremental", because="simultaneous translation uses greedy search with one model")
+WORDS = Conflicts(
+    "--shards",
+    "several RUNs",
+    "--search other than greedy",
+    because="simultaneous translation uses greedy search with one model",
+)
+LINES = Requires("lines of text", because="documents are not translated line by line")
 RECORDED = ResumeValue()
 SEARCHED = (WHOLE_LINES, RECORDED)
 WRITTEN = (WHOLE_LINES, LINES, RECORDED)
 FILES = (WHOLE_LINES, ResumeValue(digests))
-SIDE_BY_SIDE = Conflicts("--shards", because="they are translated side by side")
+SIDE_BY_SIDE = Conflicts("--shards", because="shards are translated in parallel")
 
 
 def dictionary_files(names: Sequence[str] | None) -> list[Path]:
@@ -103,7 +108,7 @@ class TranslateOptions(NamedTuple):
     rerank: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Rerank translations with the weights from `tune`."),
-        Conflicts("--mbr", because="it chooses the best translation in another way"),
+        Conflicts("--mbr", because="both select the best translation"),
         Conflicts("--pivot", because="weights are tuned on direct translations"),
         FILES,
     ] = None
@@ -121,14 +126,14 @@ class TranslateOptions(NamedTuple):
             metavar="X",
             help="Output an empty line where the confidence of a calibrated run is below X (see `calibrate`).",
         ),
-        Conflicts("--n-best without --json", because="it leaves single lines empty"),
-        Conflicts("several RUNs", because="a run is calibrated alone"),
+        Conflicts("--n-best without --json", because="it filters single translations"),
+        Conflicts("several RUNs", because="calibration applies to a single run"),
         SEARCHED,
     ] = None
     alignments: Annotated[
         bool,
         typer.Option("--alignments", help="Write word alignments such as 0-0 1-2."),
-        Conflicts("--json", because="its objects have the alignments"),
+        Conflicts("--json", because="its objects contain the alignments"),
         WRITTEN,
     ] = False
     json: Annotated[Json, WRITTEN] = False
@@ -183,7 +188,7 @@ class TranslateOptions(NamedTuple):
         str | None,
         typer.Option(metavar="LANGUAGE", help="Translate through this pivot language."),
         Conflicts("--alignments", "--json", "--show", because="attention refers to the pivot translation"),
-        Conflicts("--glossary", "--do-not-translate", because="terms would have to be those of the pivot language"),
+        Conflicts("--glossary", "--do-not-translate", because="terms would have to apply to the pivot language"),
         SEARCHED,
     ] = None
     prefix: Annotated[
@@ -202,7 +207,7 @@ class TranslateOptions(NamedTuple):
             help="Dictionary of word translations that replace <unk>; NAME= selects one of several "
             "sources. May be repeated; later files override earlier ones.",
         ),
-        Conflicts("--no-replace-unk", because="its words take the place of <unk>"),
+        Conflicts("--no-replace-unk", because="its words replace <unk>"),
         ResumeValue(lambda names: digests(dictionary_files(names))),
     ] = None
     replace_unk: Annotated[

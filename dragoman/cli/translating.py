@@ -63,12 +63,14 @@ def load_pipeline(options: TranslateOptions, *, whole: bool = False) -> Pipeline
         replace_unk=options.replace_unk,
     )
     if options.min_confidence is not None and not translator.is_calibrated:
-        raise UserError(f"--min-confidence: {runs[0]} was calibrated with other weights; `dragoman calibrate` it again")
+        raise UserError(
+            f"--min-confidence: {runs[0]} was calibrated with other weights; run `dragoman calibrate` again"
+        )
     unknown_words = translator.processor.transform(UnknownWords)
     if options.pivot and unknown_words and unknown_words.dictionaries:
-        raise UserError("--pivot: a dictionary has words of two languages, and a third stands between; leave out one")
+        raise UserError("--pivot: cannot be combined with --dictionary, which translates directly")
     if options.pivot and not translator.marks:
-        raise UserError("--pivot: goes by way of another language, and this run has no others (data.pairs)")
+        raise UserError("--pivot: requires a multilingual run (data.pairs)")
     search = sources.search_of(translator, options.search, options.beam)
     return Pipeline(translator, search, constraints, risk, _reranker(options, translator), further)
 
@@ -88,7 +90,7 @@ def _constraints(options: TranslateOptions, runs: Sequence[Path], *, whole: bool
     terms = [*map(glossary_file.read_kept, options.do_not_translate or ())]
     terms += [glossary_file.read(path, names) for path in options.glossary or ()]
     if "whitespace" in (options.protect or ()) and not whole:
-        raise UserError("--protect whitespace: only a run that was trained with it (text.protect) keeps white space")
+        raise UserError("--protect whitespace: requires a run trained with it (text.protect)")
     try:
         protection = Protection.named(options.protect or (WITHIN if whole else ()))
     except UserError as error:
@@ -165,7 +167,7 @@ def translated(
         if options.glossary_weight is None:
             missing += [term.text for term in translation.terms if term.target is None]
         if translation.proved is False:
-            tell(f"{place}: not proved to be the most probable within the steps of the search")
+            tell(f"{place}: not proven to be the most probable translation within the step limit of the search")
         if missing:
             tell(f"{place}: not in the translation: {', '.join(missing)}")
     return translations

@@ -78,7 +78,7 @@ def tune(options: TuneOptions) -> None:
     translator = load(options.runs, weights=options.weights)
     inputs, references = sources.with_references(options.source, translator, options.reference)
     if not any(reference.strip() for text in references for reference in text.lines):
-        raise UserError(f"{options.reference[0]}: has no text to rank translations by")
+        raise UserError(f"{options.reference[0]}: contains no text to rank translations by")
     begun = _begun(options, translator, inputs, references[0], lists)
     criteria = begun.reranker(translator, options.to, lists).criteria
     candidates = listed(translator, inputs.lines, options.n_best, options.to)
@@ -110,7 +110,7 @@ def _begun(
         if options.use or not lacking.get(name)
     ]
     for name in filter(lacking.get, names):
-        raise UserError(f"--use {name}: is of runs that read a text with attention, and this one does not")
+        raise UserError(f"--use {name}: requires a run with a text source and attention")
     runs = _runs(options.other or [], [*criteria, REVERSE])
     own = [name for name in (lists.names if lists else []) if name not in (*criteria, REVERSE, *runs, LOG_PROB)]
     fitted = None
@@ -135,7 +135,7 @@ def _names(text: str, criteria: list[str]) -> list[str]:
         if name not in criteria:
             raise UserError(f"--use: unknown criterion {shown(name)}, {nearest(name, criteria)}")
         if name in names[:number]:
-            raise UserError(f"--use: {name} is there twice")
+            raise UserError(f"--use: {name} is listed twice")
     return names
 
 
@@ -145,7 +145,7 @@ def _runs(assignments: list[str], taken: list[str]) -> dict[str, str]:
     for text in assignments:
         name, equals, run = text.partition("=")
         if not (equals and name.isidentifier() and run) or name in taken or name in runs:
-            raise UserError(f"--with {text}: expected NAME=RUN, with a name that no other criterion has")
+            raise UserError(f"--with {text}: expected NAME=RUN with a unique name")
         runs[name] = run
     return runs
 

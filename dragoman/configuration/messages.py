@@ -32,7 +32,7 @@ def explain(errors: Sequence[ErrorDetails], annotation: Any, value: Any) -> list
         close = _close(value, _choices(annotation))
         hint = f" (did you mean '{close}'?)" if close else ""
     elif type_text(annotation).endswith("text") and isinstance(value, int | float):
-        hint = " (in quotes it is text)"
+        hint = " (quote it to make it text)"
     return [f"expected {type_text(annotation)}, found {shown(value)}{hint}"]
 
 

@@ -136,7 +136,7 @@ def _scalar(node: Node) -> Any:
     type_name = tag.removeprefix(TAG) if isinstance(node, ScalarNode) else ""  # `!!int [1]` is no number
     if type_name in ("str", "timestamp", "value", "merge"):
         if any(0xD800 <= ord(character) < 0xE000 for character in text):
-            raise ValueError("half of a surrogate pair; write the character itself")
+            raise ValueError("half of a surrogate pair; use the character itself")
         return text
     if type_name in CONSTANTS:
         if text.lower() not in CONSTANTS[type_name]:
@@ -147,16 +147,16 @@ def _scalar(node: Node) -> Any:
     if type_name == "int":
         digits = text.replace("_", "")
         if ":" in digits:  # after %YAML 1.1
-            raise ValueError(f"{text} is a number of base 60; in quotes it is text")
+            raise ValueError(f"{text} is a base-60 number in YAML; quote it to make it text")
         return int(digits) if re.fullmatch(r"[-+]?[0-9]+", digits) else int(digits, 0)
     if type_name == "float":
         if ":" in text:
-            raise ValueError(f"{text} is a number of base 60; in quotes it is text")
+            raise ValueError(f"{text} is a base-60 number in YAML; quote it to make it text")
         number = float(text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan"))
         if not math.isfinite(number):
             raise ValueError(f"{text} is not a finite number")
         return number
-    raise ValueError(f"the tag {tag.replace(TAG, '!!')} means nothing here")
+    raise ValueError(f"the tag {tag.replace(TAG, '!!')} is not supported")
 
 
 def override(document: YamlDocument, key: str, text: str) -> None:

@@ -205,11 +205,11 @@ def _answer(process: subprocess.Popen[str], task: AlignmentTask, passed: Callabl
         for line in answers:
             answer: str | list[Places] | None = json.loads(line)
             if isinstance(answer, str):
-                raise UserError(f"the process that aligns has failed: {answer}")
+                raise UserError(f"word alignment failed: {answer}")
             if answer is not None:
                 return answer
             passed()
-    raise UserError(f"the process that aligns has ended ({process.wait()}): is there too little memory?")
+    raise UserError(f"the word alignment process ended ({process.wait()}), perhaps for lack of memory")
 
 
 def work() -> None:

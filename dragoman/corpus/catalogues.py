@@ -175,7 +175,7 @@ def parse_mo(data: bytes, path: str) -> Any:
         _check_tables(data)
         return polib.mofile(data)
     except (OSError, ValueError, LookupError) as error:
-        raise UserError(f"{shown(path)}: not a sound .mo file ({error})") from None
+        raise UserError(f"{shown(path)}: invalid .mo file ({error})") from None
 
 
 def _check_tables(data: bytes) -> None:
@@ -203,7 +203,7 @@ def parse_po(data: bytes, path: str) -> Any:
         return polib.pofile(_Lines(text + "\n"))
     except OSError as error:
         line, about = match.groups() if (match := PO_ERROR.search(str(error))) else ("1", None)
-        raise UserError(f"{shown(path)}:{line}: no part of a .po file ({about or 'syntax error'})") from None
+        raise UserError(f"{shown(path)}:{line}: invalid .po syntax ({about or 'syntax error'})") from None
 
 
 def decode_po(data: bytes, path: str, charset: str = "") -> str:
@@ -218,7 +218,7 @@ def decode_po(data: bytes, path: str, charset: str = "") -> str:
         return decode_po(data, path, "utf-8")
     except UnicodeError as error:
         line = data.count(b"\n", 0, error.start if isinstance(error, UnicodeDecodeError) else 0) + 1
-        raise UserError(f"{shown(path)}:{line}: is not in the encoding that it is said to be in ({charset})") from None
+        raise UserError(f"{shown(path)}:{line}: is not encoded as declared ({charset})") from None
 
 
 def _check_po(lines: Sequence[str], path: str) -> None:
@@ -230,7 +230,7 @@ def _check_po(lines: Sequence[str], path: str) -> None:
         if begun := _BEGUN.match(line.strip()):
             keyword = begun[1] or keyword
             if not _WHOLE.fullmatch(line.strip()):
-                raise UserError(f"{shown(path)}:{number}: no part of a .po file (a text is not between two quotes)")
+                raise UserError(f"{shown(path)}:{number}: invalid .po syntax (a string is not between two quotes)")
     if keyword not in ("", "msgstr"):
         raise UserError(f"{shown(path)}:{number}: ends before the msgstr of a message")
 

@@ -101,19 +101,19 @@ class Cleaner:
         return "\n".join(f"{name:<36}{count:>12,}" for name, count in rows)
 
 
-DUPLICATE = "pair that was there before"
+DUPLICATE = "duplicate of an earlier pair"
 ACCELERATORS = "accelerators removed"
 CHANGED: dict[str, Callable[[TranslationUnit], bool]] = {
     "forms of a plural": lambda unit: unit.plural,
     "with a context, in its own column": lambda unit: bool(unit.context),
-    "codes without a text, as {1}": lambda unit: unit.marked,
+    "codes without text, such as {1}": lambda unit: unit.marked,
 }
 DROPPED: dict[str, Callable[[CleanPair, Rules], bool]] = {
     "obsolete": lambda entry, rules: entry.state is TranslationState.OBSOLETE,
     "fuzzy": lambda entry, rules: entry.state is TranslationState.FUZZY,
     "source empty": lambda entry, rules: not entry.source,
     "not translated": lambda entry, rules: not entry.target,
-    "credits of translators": lambda entry, rules: any(
+    "translator credits": lambda entry, rules: any(
         CREDITS.fullmatch(text) is not None for text in (entry.source, entry.context)
     ),
     "too long": lambda entry, rules: max(len(entry.source), len(entry.target)) > rules.longest,

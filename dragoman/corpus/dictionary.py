@@ -152,8 +152,8 @@ def _entry(fields: Sequence[str], where: str) -> DictionaryEntry:
     source, target, probability, count, *more = (*fields, *[""] * (len(HEADER) - len(fields)))
     if more or not (source and target):
         raise UserError(
-            f"{where}: expected a word and its translation, then their probability and count if known, with tabs "
-            f"between, found {shown(chr(9).join(fields))}"
+            f"{where}: expected a word and its translation, optionally followed by probability "
+            f"and count, separated by tabs, found {shown(chr(9).join(fields))}"
         )
     try:
         number = float(probability or 1)
@@ -162,5 +162,5 @@ def _entry(fields: Sequence[str], where: str) -> DictionaryEntry:
     if not 0 <= number <= 1:
         raise UserError(f"{where}: expected a probability from 0 to 1, found {shown(probability)}")
     if not COUNT.fullmatch(count or "1"):
-        raise UserError(f"{where}: expected how often the words are linked, found {shown(count)}")
+        raise UserError(f"{where}: expected the number of links, found {shown(count)}")
     return DictionaryEntry(source, target, number, int(count or 1))

@@ -122,7 +122,7 @@ def read_aligned(where: str | Path | Sequence[str], source: str, target: str) ->
                 more = sum(1 for _ in both)
                 counts = [number + more if here is not None else number - 1 for here in (line, pair)]
                 raise UserError(
-                    f"{path} has {counts[0]:,} lines, {place} has {counts[1]:,} pairs; every pair needs its links"
+                    f"{path} has {counts[0]:,} lines, {place} has {counts[1]:,} pairs; every pair requires alignments"
                 )
             yield pair, read_pharaoh(line, f"{path}:{number}")
 
@@ -166,7 +166,7 @@ def _side(prefix: str, suffix: str) -> Path:
     path = existing(f"{prefix}.{suffix}")
     if not path.exists():
         formats.check_template(prefix)
-        both = f"; and {prefix} is no file of both languages ({', '.join(formats.FORMATS)})"
+        both = f"; and {prefix} is not a bilingual file ({', '.join(formats.FORMATS)})"
         raise UserError(f"{path}: no such file (nor {path.name}.gz){both if Path(prefix).is_file() else ''}")
     return path
 
@@ -187,7 +187,7 @@ def parallel(source: Path, target: Path) -> Iterator[Pair]:
     return (Pair(*texts) for texts in side_by_side([source, target]))
 
 
-def side_by_side(paths: Sequence[Path], needed: str = "every line needs its translation") -> Iterator[tuple[str, ...]]:
+def side_by_side(paths: Sequence[Path], needed: str = "every line requires a translation") -> Iterator[tuple[str, ...]]:
     """Yield the corresponding lines of several files. UserError if a file is missing or has more lines than another;
     it ends with what is `needed`.
     """

@@ -57,7 +57,7 @@ class FeatureFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         if path.suffix not in FORMS:
-            raise UserError(f"{path}: expected the name of a file of arrays ({', '.join(FORMS)})")
+            raise UserError(f"{path}: expected the name of an array file ({', '.join(FORMS)})")
         with _readable(path):
             self._arrays = FORMS[path.suffix](path)
             if not self._arrays.lines:
@@ -148,7 +148,7 @@ class FeatureSource:
         except OSError as error:
             raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise UserError(f"{path}: not the description of features ({error})") from error
+            raise UserError(f"{path}: invalid description of features ({error})") from error
 
 
 def sound(array: Array, where: str, size: int) -> Array:
@@ -175,9 +175,7 @@ def beside(lines: Iterator[Item], where: str | Path, files: Sequence[FeatureFile
         yield line
     for file in files:
         if len(file) != count:
-            raise UserError(
-                f"{file.path} has {len(file):,} arrays, {where} has {count:,} lines; every line needs its own"
-            )
+            raise UserError(f"{file.path} has {len(file):,} arrays, {where} has {count:,} lines; expected one per line")
 
 
 @contextmanager
@@ -192,8 +190,8 @@ def _readable(where: str | Path) -> Iterator[None]:
     except DAMAGED as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         if "pickle" in reason:  # numpy assumes that an unknown file is a pickle and suggests loading it
-            reason = "there are no numbers in it, or not in numpy's format"
-        raise UserError(f"{where}: not a sound file of arrays ({reason})") from error
+            reason = "not numeric, or not in numpy format"
+        raise UserError(f"{where}: invalid array file ({reason})") from error
 
 
 def _npy(path: Path) -> _Arrays:
@@ -203,9 +201,9 @@ def _npy(path: Path) -> _Arrays:
 def _npz(path: Path) -> _Arrays:
     archive = np.load(path, allow_pickle=False)
     if isinstance(archive, np.ndarray):
-        raise ValueError("it is one array: name it .npy")
+        raise ValueError("it contains a single array: name it .npy")
     if len(archive.files) == 1 and archive.files != ["0"]:
-        raise ValueError("one array for all lines: save it as .npy, which need not be read whole")
+        raise ValueError("a single array for all lines: save it as .npy, which is read on demand")
     return _of_many(archive.files, lambda name: _array(archive[name]))
 
 
@@ -242,7 +240,7 @@ def _of_many(names: list[str], read: Callable[[str], Array]) -> _Arrays:
     distinct = set(names)
     missing = next((number for number in range(len(names)) if str(number) not in distinct), None)
     if missing is not None:
-        raise ValueError(f"expected arrays named 0 to {len(names) - 1}, there is no {missing}")
+        raise ValueError(f"expected arrays named 0 to {len(names) - 1}, {missing} is missing")
     return _Arrays(len(names), lambda line: read(str(line)))
 
 

@@ -51,7 +51,7 @@ def of_one_language(source: Path, target: Path) -> bool:
     own = [is_json(str(path)) for path in (source, target)]
     for path in (source, target):
         if str(path).endswith(ENDINGS) and not all(own):
-            raise UserError(f"{path}: is a file of both languages; name it alone")
+            raise UserError(f"{path}: is a bilingual file; pass it alone")
     return all(own)
 
 
@@ -72,7 +72,7 @@ def files(place: str, names: Sequence[str]) -> list[Path]:
 def check_template(prefix: str) -> None:
     """UserError if what should be a prefix is a `.pot`, as which catalogues begin."""
     if prefix.endswith((".pot", ".pot.gz")) and Path(prefix).is_file():
-        raise UserError(f"{prefix}: is a template, which has no translations; name the .po of a language")
+        raise UserError(f"{prefix}: is a template without translations; use the .po of a language")
 
 
 def stem(place: str) -> str:
@@ -132,8 +132,8 @@ def corpora(files: Sequence[str | Path], wanted: Sequence[str] = ()) -> Corpora:
             check_template(first)
             endings = ", ".join(FORMATS)
             raise UserError(
-                f"{first}: which two languages? Expected a second file, its translation; a file with both ({endings}); "
-                f"or --columns en,de for the texts {first}.en and .de"
+                f"{first}: expected a second file with translations; a bilingual file ({endings}); "
+                f"or --columns en,de for the text files {first}.en and .de"
             )
         return Corpora(places, _two(wanted))
     names, header = find_languages(first, wanted)
@@ -156,7 +156,9 @@ def side_by_side(source: Path, target: Path) -> Corpora:
         prefix = first.with_suffix("")
         return Corpora((str(prefix),) * (prefix == second.with_suffix("")), (first.suffix[1:], second.suffix[1:]))
     if first.stem == second.stem:
-        raise UserError(f"{source} and {target}: which languages? Name the files like corpus.en and corpus.de")
+        raise UserError(
+            f"{source} and {target}: cannot tell the languages; name the files like corpus.en and corpus.de"
+        )
     return Corpora((), (first.stem, second.stem))
 
 

@@ -44,7 +44,7 @@ def _terms(path: Path, languages: Sequence[str], *, keep: bool) -> list[Term]:
         term = Term(source)
         _check(term, targets, place, cells, keep=keep, commas=tables.is_csv(str(path)))
         if term.key in lines:
-            raise UserError(f"{place}: {shown(source)} is in line {lines[term.key]} already; give its forms there")
+            raise UserError(f"{place}: {shown(source)} is already in line {lines[term.key]}; add its forms there")
         lines[term.key] = line
         forms = tuple(dict.fromkeys(form.strip() for cell in targets for form in cell.split(FORMS) if form.strip()))
         terms.append(term._replace(forms=() if forms == (source,) else forms))
@@ -62,7 +62,7 @@ def _is_header(columns: Sequence[str], languages: Sequence[str], place: str) -> 
     """Whether a first line names columns. UserError if they are those of another table."""
     names = [column.lower() for column in columns]
     if "probability" in names:
-        raise UserError(f"{place}: a table of `dragoman dictionary`, which is for --dictionary, is no list of terms")
+        raise UserError(f"{place}: a table of `dragoman dictionary`; use it with --dictionary, not as a glossary")
     two = names[:2]
     places = match(two, languages) if len(two) == 2 and all(map(is_language, two)) else (None,)
     if places == (1, 0) and len(languages) == 2:
@@ -74,9 +74,9 @@ def _check(term: Term, targets: Sequence[str], place: str, cells: list[str], *, 
     """UserError for a row that is no term, or has a translation where none is expected."""
     row, mark = ",".join(cells) if commas else "\t".join(cells), "comma" if commas else "tab"
     if keep and any(targets):
-        raise UserError(f"{place}: expected a term alone, which stays as it is, found {shown(row)}")
+        raise UserError(f"{place}: expected a term without translation, found {shown(row)}")
     for other, named in ((";", "semicolons"), ("\t", "tabs")) if commas and not targets and not keep else ():
         if other in row:
-            raise UserError(f"{place}: seems to be separated by {named}, expected commas; save it with these")
+            raise UserError(f"{place}: seems to be separated by {named}, expected commas")
     if not term.findable:
         raise UserError(f"{place}: expected a term, a {mark} and its translation, found {shown(row)}")

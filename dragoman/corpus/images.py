@@ -67,7 +67,7 @@ class Network:
                 images, indices=[self._stage], norm=True, output_fmt="NCHW", intermediates_only=True
             )
         except AttributeError as error:
-            raise UserError(f"--model {self.name}: has no map of features, only --layer global") from error
+            raise UserError(f"--model {self.name}: has no feature map; use --layer global") from error
         except (AssertionError, IndexError, ValueError) as error:
             raise UserError(f"--stage {self._stage}: {self.name} has no such feature map") from error
         return cast(Tensor, maps.flatten(2).transpose(1, 2))
@@ -132,7 +132,7 @@ def _loaded(timm: Any, kind: str, weights: Path | None) -> Any:
 
 
 def _unreachable(kind: str, error: Exception) -> str:
-    return f"{LIBRARY}{kind}: its weights cannot be downloaded ({_reason(error)}); name a file of them with --weights"
+    return f"{LIBRARY}{kind}: its weights cannot be downloaded ({_reason(error)}); pass a weight file with --weights"
 
 
 def _reason(error: Exception) -> str:

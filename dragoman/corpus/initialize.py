@@ -66,12 +66,10 @@ def _advice(corpus: CorpusFiles, pairs: int, file: str) -> list[str]:
     """Return what to do with few pairs: start from a run that was trained on many others."""
     if pairs >= FEW:
         return []
-    prepare = "a run that was trained on many other pairs"
+    prepare = "a run trained on many other pairs"
     if corpus.source == "en":
         prepare += f", such as those of this machine's programs (dragoman corpus --installed {corpus.target})"
-    few = (
-        f"{pairs:,} pairs are few: a model of these alone is often no better than looking up the most similar of them."
-    )
+    few = f"{pairs:,} pairs are few: a model trained on them alone is often no better than a translation memory."
     return [f"{few} Start from {prepare}: dragoman train --finetune RUN {shlex.quote(file)}"]
 
 
@@ -81,10 +79,10 @@ def _check(source: Path, target: Path | None, config: Path) -> None:
         raise UserError(f"{config}: exists already; choose another name with -o, or remove it")
     schema = config.with_name(SCHEMA)
     if schema.exists() and not _is_schema(schema):
-        raise UserError(f"{schema}: exists already and is another file, and the schema should be there; rename it")
+        raise UserError(f"{schema}: exists already and is not the schema; rename it")
     for path in filter(None, (source, target)):
         if str(path) == "-" or path.is_fifo():
-            raise UserError(f"{path}: init reads its files more than once, so it takes no stream; write it to a file")
+            raise UserError(f"{path}: init reads its files more than once and cannot read a stream; write it to a file")
 
 
 def _write(path: Path, values: Config, about: Sequence[str]) -> None:
@@ -114,7 +112,7 @@ def _is_schema(path: Path) -> bool:
 def _new(folder: Path, names: tuple[str, str]) -> Iterator[None]:
     """A new folder for the pairs in these languages, removed again if the block raises an exception."""
     if folder.exists():
-        raise UserError(f"{folder}: exists already, and the pairs should be copied there; remove it, or name --dev")
+        raise UserError(f"{folder}: exists already, but the pairs are to be copied there; remove it, or add --dev")
     try:
         yield
     except BaseException:
@@ -144,11 +142,11 @@ def _copied(
 def _corpora(source: Path, target: Path | None, columns: Sequence[str]) -> Corpora:
     """UserError also where a language could not be the end of a file's name: the pairs may have to be copied."""
     if target is not None and columns:
-        raise UserError("--columns: is for one file of columns, and there are two files")
+        raise UserError("--columns: requires a single file with columns, found two files")
     pairs = corpora([source], columns) if target is None else side_by_side(source, target)
     for name in pairs.names:
         if re.search(r"[/\\\x00-\x1f\x7f-\x9f]", name):
-            raise UserError(f"{shown(source)}: '{name}' cannot be the end of a file's name; call the column otherwise")
+            raise UserError(f"{shown(source)}: '{name}' cannot be a file suffix; rename the column")
     return pairs
 
 

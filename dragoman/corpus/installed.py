@@ -28,9 +28,9 @@ def find(language: str, where: Sequence[Path]) -> list[Path]:
     there = Counter(path.parent.parent.name for folder in where for path in folder.glob(f"*/{CATALOGUES}/*.mo"))
     most = ", ".join(f"{name} ({count:,})" for name, count in there.most_common(10))
     if not there:
-        raise UserError(f"no message catalogues in '{language}', nor in other languages, below XDG_DATA_DIRS")
+        raise UserError(f"no message catalogs in '{language}', nor in other languages, below XDG_DATA_DIRS")
     places = ", ".join(map(str, where))
-    raise UserError(f"no message catalogues in '{language}' below {places}; languages with most of them: {most}")
+    raise UserError(f"no message catalogs in '{language}' below {places}; most common languages: {most}")
 
 
 def read(paths: Iterable[Path], damaged: list[str]) -> Iterator[tuple[str, TranslationUnit]]:
@@ -48,7 +48,7 @@ def read(paths: Iterable[Path], damaged: list[str]) -> Iterator[tuple[str, Trans
 
 def left_out(damaged: Sequence[str], paths: Sequence[Path]) -> str:
     """Return a line about the catalogues that cannot be read; empty if there are none."""
-    return f"{len(damaged):,} of {len(paths):,} catalogues are left out: {'; '.join(damaged)}" if damaged else ""
+    return f"{len(damaged):,} of {len(paths):,} catalogs were skipped: {'; '.join(damaged)}" if damaged else ""
 
 
 def owners(paths: Iterable[Path], lists: Path = Path("/var/lib/dpkg/info")) -> dict[str, str]:

@@ -136,7 +136,7 @@ def two_of(
     shown = ", ".join(column[:SHOWN] for column in there[:SHOWN]) or "none"
     if len(there) < 2:
         raise UserError(f"{where}: expected texts in two languages (it has: {shown})")
-    raise UserError(f"{where}: {len(there)} columns; which two? Say --columns NAME,NAME, {named} (it has: {shown})")
+    raise UserError(f"{where}: {len(there)} columns; choose two with --columns NAME,NAME, {named} (it has: {shown})")
 
 
 def names_columns(cells: Sequence[str]) -> bool:

@@ -30,7 +30,7 @@ def languages(path: str, wanted: Sequence[str]) -> Columns:
     """Which keys hold the pairs, by the first object; or which files."""
     if EACH in path:
         if len(wanted) != 2:
-            raise UserError(f"{path}: which two? Say --columns NAME,NAME, as the files are called in place of {EACH}")
+            raise UserError(f"{path}: choose two with --columns NAME,NAME, the file names in place of {EACH}")
         return Columns(tuple(wanted))
     rows = (item for item in _list(path) if isinstance(item, dict))
     return keyed(rows, wanted, shown(path) if wanted else f"{shown(path)}: item 1", "keys that it has")

@@ -54,4 +54,4 @@ def _refusals(path: str) -> Iterator[None]:
         yield
     except (OSError, ValueError, MemoryError, NotImplementedError) as error:  # pyarrow's errors are some of these
         words = str(error).partition("\n")[0]
-        raise UserError(f"{path}: not a sound Parquet file ({words})") from None
+        raise UserError(f"{path}: invalid Parquet file ({words})") from None

@@ -60,7 +60,7 @@ def write(
         _refuse(part_paths.values())  # reading takes time, and what is there by now is somebody else's
         wanted = {part: size for part, size in sizes.items() if size}
         if len(lots) <= sum(wanted.values()):
-            raise UserError(f"{len(lots):,} pairs are not enough for {' and '.join(f'--{name}' for name in wanted)}")
+            raise UserError(f"{len(lots):,} pairs are too few for {' and '.join(f'--{name}' for name in wanted)}")
         part_of = divide_lots(lots, wanted)
         counts = dict.fromkeys(part_paths, 0)
         try:
@@ -149,7 +149,7 @@ def copy(
                 file.write(text + "\n")
             counts[part] += 1
         if not counts["train"]:
-            raise UserError("too few pairs to set some aside for development; give others with --dev")
+            raise UserError("too few pairs to hold out a development set; add --dev")
     return Copied(counts["train"], counts["dev"], report)
 
 

@@ -34,7 +34,7 @@ class Gold(NamedTuple):
         if beyond:
             link = pharaoh((s + self.first, t + self.first) for s, t in beyond[:1])
             raise UserError(
-                f"{self.where}: the link {link} lies beyond the sentence pair, which has {source} and "
+                f"{self.where}: the link {link} is out of range for the sentence pair, which has {source} and "
                 f"{target} words (counted from {self.first})"
             )
 
@@ -57,14 +57,14 @@ def read_pharaoh(line: str, where: str = "alignment", *, one_based: bool = False
     """
     sure, possible, first = set(), set(), int(one_based)
     if len(line) > LONGEST_TEXT:
-        raise UserError(f"{where}: more than {LONGEST_TEXT:,} characters, the most that links may have")
+        raise UserError(f"{where}: more than {LONGEST_TEXT:,} characters, the maximum for alignments")
     for piece in line.split():
         match = _LINK.fullmatch(piece)
         if match is None:
             raise UserError(f"{where}: '{piece}' is not a link, expected SOURCE-TARGET such as 0-1, or 0?1 if possible")
         link = (int(match[1]) - first, int(match[3]) - first)
         if min(link) < 0:
-            raise UserError(f"{where}: '{piece}' has a word 0, and links are said to be counted from 1 (--one-based)")
+            raise UserError(f"{where}: '{piece}' has a word 0, but --one-based counts from 1")
         possible.add(link)
         if match[2] == "-":
             sure.add(link)

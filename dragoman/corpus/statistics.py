@@ -102,7 +102,7 @@ class LinkReport(NamedTuple):
 
     def __str__(self) -> str:
         line = f"links: {self.sure:,} sure, {self.possible:,} merely possible; {100 * self.without:.1f} %"
-        more = ["no link has a word 0, and links have to count words from 0"] if self.from_1 else []
+        more = ["no link has a word 0; words must be counted from 0"] if self.from_1 else []
         return "\n".join([f"{line} of target words have none", *map(str, self.findings), *more])
 
 

@@ -145,8 +145,8 @@ class Survey:
         pair_again = _repeated(source * np.uint64(3) + target)  # overflow is harmless in a hash
         yield "pair repeated", np.flatnonzero(pair_again & (lengths[0] > 0))
         yield "source repeated with another target", np.flatnonzero(again & ~pair_again & (lengths[0] > 0))
-        yield "lengths unlike the rest, perhaps misaligned", misaligned(*lengths)
-        yield "lengths agree better a line or more apart, perhaps shifted from here on", shifted(*lengths)
+        yield "unusual length ratio, perhaps misaligned", misaligned(*lengths)
+        yield "lengths match better with an offset, perhaps shifted from here on", shifted(*lengths)
 
 
 def _repeated(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
@@ -195,7 +195,7 @@ def _numbers(text: str) -> list[str]:
 NOTES: dict[str, Callable[[Pair, Pair], object]] = {
     "source empty": lambda raw, pair: not pair.source,
     "target empty": lambda raw, pair: not pair.target,
-    f"longer than {LONGEST_TEXT:,} characters, so not looked at to its end": lambda raw, pair: (
+    f"longer than {LONGEST_TEXT:,} characters, so not checked to its end": lambda raw, pair: (
         max(map(len, raw)) > LONGEST_TEXT
     ),
     "target identical to source": lambda raw, pair: pair.source and pair.source == pair.target,

@@ -83,7 +83,7 @@ def languages(path: str, wanted: Sequence[str] = ()) -> Columns:
     Without a header (`read_table`), two columns are called source and target, or by the `wanted` names. UserError if it
     is not clear which two columns to use.
     """
-    where, named = f"{shown(path)}:1", "as line 1 names them"
+    where, named = f"{shown(path)}:1", "as named in line 1"
     if path.endswith(OBJECTS):
         return keyed((row.values for row in _objects(path)), wanted, shown(path) if wanted else where, named)
     first = next(rows(path), None)
@@ -94,7 +94,7 @@ def languages(path: str, wanted: Sequence[str] = ()) -> Columns:
     if not names and len(cells) <= 2:
         return Columns(tuple(wanted) or PLAIN)
     if not names:
-        named = "if line 1 names them, or else write names above it"
+        named = "if line 1 is a header; otherwise add a header"
     return Columns(two_of(names, wanted, where, named, cells), first.line if first else None)
 
 
@@ -137,7 +137,7 @@ def _places(first: Row, names: Sequence[str], path: str) -> tuple[int, ...] | No
         absent = " or ".join(name for name, place in zip(names, places, strict=True) if place is None)
         above = ", ".join(names)
         raise UserError(
-            f"{where}: seems to name the columns {there}, and has no {absent}; if it is a pair, write {above} above it"
+            f"{where}: seems to name the columns {there}, and has no {absent}; if it is a pair, add the header {above}"
         )
     return tuple(place for place in places if place is not None)
 
@@ -145,10 +145,10 @@ def _places(first: Row, names: Sequence[str], path: str) -> tuple[int, ...] | No
 def _ragged(path: str, row: Row, width: int, wanted: Sequence[str]) -> str:
     """What is wrong with a row, and which names a header would have (`wanted`) if there is none."""
     if is_csv(path) and len(row.cells) == 1 and row.cells[0].count(";") >= width - 1:
-        return f"{shown(path)}:{row.line}: seems to be separated by semicolons, expected commas; save it with these"
+        return f"{shown(path)}:{row.line}: seems to be separated by semicolons, expected commas"
     mark = "comma" if is_csv(path) else "tab"
     marks = f"one {mark}" if width == 2 else f"{mark}s"
-    hint = f" (with other columns, line 1 has to name them: {', '.join(wanted)})" if wanted and row.line == 1 else ""
+    hint = f" (otherwise line 1 must be a header: {', '.join(wanted)})" if wanted and row.line == 1 else ""
     return f"{shown(path)}:{row.line}: expected {width} columns separated by {marks}, found {len(row.cells)}{hint}"
 
 
@@ -225,7 +225,5 @@ def values(rows: Iterable[tuple[str, dict[str, Any]]], names: Sequence[str], pat
 def _lines(path: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(read_lines(path, LONGEST_ROW), start=1):
         if len(line) > LONGEST_ROW:
-            raise UserError(
-                f"{shown(path)}:{number}: more than {LONGEST_ROW:,} characters, the most that a row may have"
-            )
+            raise UserError(f"{shown(path)}:{number}: more than {LONGEST_ROW:,} characters, the maximum for a row")
         yield number, line

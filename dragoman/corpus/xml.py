@@ -60,7 +60,7 @@ def _syntax_errors(name: str) -> Iterator[None]:
         yield
     except etree.XMLSyntaxError as error:
         message = " ".join(re.split(r", line \d+, column|, (?:use|try) XML_", error.msg)[0].split())
-        raise UserError(f"{name}:{error.lineno or 1}: not sound XML ({message})") from None
+        raise UserError(f"{name}:{error.lineno or 1}: invalid XML ({message})") from None
 
 
 def _refuse_entities(tree: Any, name: str, data: bytes) -> None:

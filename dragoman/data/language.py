@@ -71,12 +71,12 @@ class Language:
             return None
         key, symbols = "model.attention.sentences", self.text.encode(text)
         if len(symbols) != 1:
-            raise UserError(f"{key}: '{text}' is {len(symbols)} symbols ({' '.join(symbols)}), and must be one")
+            raise UserError(f"{key}: '{text}' is {len(symbols)} tokens ({' '.join(symbols)}), expected one")
         if self.text.tokenizer.samples:
-            raise UserError(f"{key}: subword dropout would cut '{text}', which must be one symbol; leave it out")
+            raise UserError(f"{key}: subword dropout would split '{text}', which must be a single token; disable it")
         (number,) = self.vocabulary.ids(symbols)
         if number == UNK:
-            raise UserError(f"{key}: '{text}' is not in the vocabulary; it must stand between sentences of the corpus")
+            raise UserError(f"{key}: '{text}' is not in the vocabulary; expected it between sentences of the corpus")
         return number
 
     def save(self, folder: Path, side: Side) -> None:
@@ -128,7 +128,7 @@ def require_text(sources: tuple[Source, ...]) -> Language:
     """Return the only source, which is a text. UserError if there are several, or it is numeric."""
     if not is_only_text(sources):
         named = ", ".join(source.name for source in sources)
-        raise UserError(f"this needs a run that reads one text alone, and this one reads {named}")
+        raise UserError(f"this requires a run with a single text source, found {named}")
     (text,) = sources
     assert isinstance(text, Language)
     return text

@@ -60,7 +60,7 @@ def columns(
         kept = filters.keep(np.where(written, first.lengths - 1, 0), np.where(also, second.lengths - 1, 0))
         parts.append((first.chosen(kept), second.chosen(kept)))
     if not filters.report.kept:
-        raise UserError(f"{source}, {target}: no pair to learn from: {filters.report}")
+        raise UserError(f"{source}, {target}: no pairs to train on: {filters.report}")
     return _column([rows for rows, _ in parts]), _column([rows for _, rows in parts])
 
 

@@ -49,7 +49,7 @@ def find_foreign_symbols(data: DataConfig, folder: Path) -> dict[Mark, list[int]
     lines = list(read_lines(folder / SPOKEN)) if marks_by_language and data.filter_target_vocabulary else []
     languages = [set(line.split("\t")) if line else set() for line in lines]
     if not all(names <= marks_by_language.keys() for names in languages):
-        raise UserError(f"{folder / SPOKEN}: expected, for each symbol, languages of the run with tabs between them")
+        raise UserError(f"{folder / SPOKEN}: expected languages of the run separated by tabs for each token")
     forbidden = {
         name: [n for n, names in enumerate(languages, first) if names and name not in names]
         for name in marks_by_language

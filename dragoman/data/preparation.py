@@ -162,7 +162,7 @@ def _write(
                     spoken[pair.target][block["target"].values] = True
             if not filters.report.kept:
                 named = f" ({pair.name})" if data.pairs else ""
-                raise UserError(f"{', '.join(pair.train)}{named}: no pair to train on: {filters.report}")
+                raise UserError(f"{', '.join(pair.train)}{named}: no pairs to train on: {filters.report}")
             reports.append(filters.report)
             parts += [sum(kept)] if data.pairs else kept
         if spoken:

@@ -63,5 +63,5 @@ def load_matcher(
     memory = components.build(MEMORIES, data.translation_memory, pairs, language.text.normalize, language.text.tokenize)
     assert isinstance(memory, FuzzyMemory)
     if place is not None and not memory:
-        raise UserError(f"{place}: has no pairs of {data.queried_source} and {data.target} to look up")
+        raise UserError(f"{place}: contains no pairs of {data.queried_source} and {data.target}")
     return FuzzyMatcher(memory, data.queried_source, data.recalled)

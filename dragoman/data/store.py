@@ -22,7 +22,7 @@ VERSION = 2
 HEADER = "header.json"
 VALUES, OFFSETS = ".values", ".offsets"  # the two files of a column
 OFFSET = np.dtype("<i8")
-FOREIGN = "not the header of a prepared corpus; if training wrote it, delete its folder to prepare the corpus again"
+FOREIGN = "not the header of a prepared corpus; delete its folder to prepare the corpus again"
 PART = r"\.[0-9a-f]{8}\.part"  # the suffix of a store while it is written or removed
 CHECKED = 1 << 20  # rows checked at a time
 
@@ -154,11 +154,11 @@ def check_free(folder: Path) -> None:
     if not folder.exists() and not folder.is_symlink():
         return
     if folder.is_symlink() or not (folder / HEADER).is_file():
-        raise UserError(f"{folder}: is not a prepared corpus, whose place it takes; move it elsewhere")
+        raise UserError(f"{folder}: is not a prepared corpus; move it elsewhere")
     expected = {HEADER, *(f"{name}{file}" for name in _header(folder)["columns"] for file in (VALUES, OFFSETS))}
     strange = sorted({path.name for path in folder.iterdir()} - expected)
     if strange:
-        raise UserError(f"{folder}: holds {strange[0]}, which is no part of the prepared corpus; move it elsewhere")
+        raise UserError(f"{folder}: holds {strange[0]}, which is not part of the prepared corpus; move it elsewhere")
 
 
 def sweep_stores(folder: Path) -> None:

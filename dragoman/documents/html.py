@@ -154,7 +154,7 @@ def _decoded(file: File, encoding: str) -> str:
     try:
         return file.data.decode(encoding)
     except (LookupError, UnicodeError):
-        raise UserError(f"{file.name}: is not {encoding} as it says; save it as UTF-8") from None
+        raise UserError(f"{file.name}: is not {encoding} as declared; save it as UTF-8") from None
 
 
 def label(text: str, raw: str | None = None, quoted: Callable[[str], str] = str) -> DocumentSegment:

@@ -79,7 +79,7 @@ class Office(Document):
         self._originals: dict[str, OriginalFile] = {}
         self._trees = dict(self._read())
         if not self._trees:
-            raise UserError(f"{file.name}: is no document of Word or PowerPoint, and has no text of one")
+            raise UserError(f"{file.name}: is not a Word or PowerPoint document")
         self._paragraphs = [paragraph for part in self._trees for paragraph in self._read_part(part)]
         self.lines = [paragraph.line for paragraph in self._paragraphs]
 
@@ -111,7 +111,7 @@ class Office(Document):
         except UserError:
             raise
         except Exception as error:  # whatever is wrong with an archive: zipfile promises no kind of error
-            raise UserError(f"{self._file.name}: is no document of Office ({error})") from None
+            raise UserError(f"{self._file.name}: invalid Office document ({error})") from None
 
     def written(self, translated: Sequence[TranslatedText]) -> bytes:
         for paragraph, translation in zip(self._paragraphs, translated, strict=True):

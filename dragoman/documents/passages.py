@@ -115,7 +115,9 @@ def beside(texts: Sequence[str], languages: Sequence[str], *, sentences: bool = 
             columns = [passage.sentences or ("",) * len(first.sentences) for passage in passages]
             return first._replace(rows=tuple(zip(*columns, strict=True)))
     numbers = " and ".join(str(len(count)) for count in counts)
-    raise UserError(f"the texts cannot be read side by side: they have {numbers} lines, or long lines of other lengths")
+    raise UserError(
+        f"the texts do not match line by line: they have {numbers} lines, or long lines of different lengths"
+    )
 
 
 def _counts(text: str, language: str, *, sentences: bool) -> list[int]:

@@ -72,14 +72,14 @@ class SubStation(EncodedTextDocument):
 
     def __init__(self, file: File) -> None:
         if file.text.strip() and "[events]" not in file.text.lower():
-            raise UserError(f"{file.name}:1: is no subtitle (expected a section [Events])")
+            raise UserError(f"{file.name}:1: invalid subtitle (expected a section [Events])")
         super().__init__(file, _dialogues(_LINE.findall(file.text)))
 
 
 def _cues(lines: Sequence[str], notation: Notation, name: str) -> Iterator[Part]:
     """Yield the texts of cues, and what stands between them."""
     if notation.header and lines and not lines[0].lstrip("\ufeff").startswith(notation.header):
-        raise UserError(f"{name}:1: is no subtitle (expected {notation.header})")
+        raise UserError(f"{name}:1: invalid subtitle (expected {notation.header})")
     text: list[str] = []
     for spoken, line in zip(_spoken(lines, notation, name), lines, strict=True):
         if spoken:
@@ -107,7 +107,7 @@ def _spoken(lines: Sequence[str], notation: Notation, name: str) -> list[bool]:
             within = within and not notation.closed
         elif not notation.closed and _MISWRITTEN.match(bare):
             raise UserError(
-                f"{name}:{number + 1}: is no subtitle (expected times such as 00:00:01,000 --> 00:00:02,000)"
+                f"{name}:{number + 1}: invalid subtitle (expected times such as 00:00:01,000 --> 00:00:02,000)"
             )
         elif not within:
             outside.append(number)

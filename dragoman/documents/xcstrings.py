@@ -42,7 +42,7 @@ class StringCatalogue(Document):
         self._text, source = file.text, file.languages[0]
         self._content = parse_json(self._text.removeprefix("\ufeff"), file.name)
         if not isinstance(self._content, dict) or not isinstance(self._content.get("strings"), dict):
-            raise UserError(f"{file.name}:1: is no string catalogue of Xcode (no strings)")
+            raise UserError(f"{file.name}:1: invalid Xcode string catalog (no strings)")
         self._source = str(self._content.get("sourceLanguage", source))
         if self._source != source and not is_same_language(self._source, source):
             raise UserError(f"{file.name}: is in {self._source}, and the run translates {source}")
@@ -62,7 +62,7 @@ class StringCatalogue(Document):
             self._target = next((code for code in codes if is_same_language(code, target)), target.replace("_", "-"))
             return [gap for key, entry in strings.items() for gap in self._find_gaps(key, entry)]
         except (AttributeError, TypeError, KeyError, ValueError, RecursionError):
-            raise UserError(f"{file.name}: is no string catalogue of Xcode (a string has another form)") from None
+            raise UserError(f"{file.name}: invalid Xcode string catalog (a string has an unknown form)") from None
 
     def _find_gaps(self, key: str, entry: Any) -> Iterator[UntranslatedString]:
         if (
@@ -104,7 +104,7 @@ def _missing(source: Node, target: Node, path: tuple[str, ...], language: str) -
         yield UntranslatedString("", path, str(source[UNIT].get("value", "")))
     for kind, sources in source.get("variations", {}).items():
         if kind in path:
-            raise ValueError("variations in variations of a kind, which would multiply")
+            raise ValueError("nested variations of the same kind")
         for name, node in (_plurals(sources, language) if kind == "plural" else sources).items():
             there = target.get("variations", {}).get(kind, {}).get(name, {})
             yield from _missing(node, there, (*path, "variations", kind, name), language)

@@ -34,11 +34,11 @@ class YamlStrings(TextDocument):
         except YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             what = getattr(error, "problem", None) or str(error).splitlines()[0]
-            raise UserError(f"{file.name}:{mark.line + 1 if mark else 1}: is no YAML ({what})") from None
+            raise UserError(f"{file.name}:{mark.line + 1 if mark else 1}: invalid YAML ({what})") from None
         except (ValueError, OverflowError):  # an escape such as "\UFFFFFFFF"
-            raise UserError(f"{file.name}: is no YAML (an escape is no character)") from None
+            raise UserError(f"{file.name}: invalid YAML (an escape is no character)") from None
         except RecursionError:
-            raise UserError(f"{file.name}:1: is no YAML (too deep)") from None
+            raise UserError(f"{file.name}:1: invalid YAML (too deep)") from None
         super().__init__(_parts(text, nodes, file.languages))
 
 

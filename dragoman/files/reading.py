@@ -78,7 +78,7 @@ def _check_returns(line: bytes, rest: Iterator[bytes], name: str) -> None:
             return
         returns += chunk.count(b"\r")
     if returns > 1:
-        raise UserError(f"{name}:1: expected lines that end in newlines, found carriage returns alone")
+        raise UserError(f"{name}:1: expected lines that end in newlines, found carriage returns only")
 
 
 def read_sentences(path: str | Path) -> Iterator[str]:
@@ -93,7 +93,7 @@ def check_sentences(path: str | Path) -> None:
     """UserError for a file that is there, and named as one of UNITS."""
     name = shown(path)
     if name.lower().removesuffix(".gz").endswith(UNITS) and Path(name).exists():
-        raise UserError(f"{name}: is no text of one sentence per line")
+        raise UserError(f"{name}: is not a text file with one sentence per line")
 
 
 def read_words(path: str | Path) -> Iterator[str]:
@@ -166,7 +166,7 @@ def _readable(name: str) -> Iterator[None]:
     except EOFError:
         raise UserError(f"{name}: the .gz file is truncated") from None
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise UserError(f"{name}: not a sound .gz file ({error})") from None
+        raise UserError(f"{name}: invalid .gz file ({error})") from None
     except OSError as error:
         raise UserError(f"{name}: cannot read ({error.strerror or error})") from error
 

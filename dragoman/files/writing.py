@@ -76,8 +76,8 @@ def held(path: Path) -> Iterator[None]:
     removed if it is empty. UserError if it is not a regular file, or another process has locked it.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise UserError(f"{path}: cannot write (is no plain file)")
-    with _lock(path, os.O_RDWR | os.O_CREAT, f"{path}: another process writes there"):
+        raise UserError(f"{path}: cannot write (not a regular file)")
+    with _lock(path, os.O_RDWR | os.O_CREAT, f"{path}: another process is writing it"):
         try:
             yield
         except BaseException:
@@ -92,7 +92,7 @@ def appended(path: Path, keep: int) -> io.TextIOWrapper:
     with _refusals(path):
         count, size = _whole_lines(path, keep) if keep else (0, 0)
         if count < keep:
-            raise UserError(f"{path}: another process has written there")
+            raise UserError(f"{path}: another process has written it")
         if path.exists():
             os.truncate(path, size)
     return cast(io.TextIOWrapper, _opened(path, "w", "a", path))

@@ -41,7 +41,7 @@ def skip_initial_values() -> Iterator[None]:
 def require_causal(path: Path, hiding: str | None, reads_ahead: bool, instead: str, assemble: Assemble) -> None:
     """Report a problem if a part depends on source symbols that an attention term hides."""
     if hiding and reads_ahead:
-        message = f"depends on source symbols that '{hiding}' (attention.terms) hides; use {instead}"
+        message = f"depends on source tokens that '{hiding}' (attention.terms) masks; use {instead}"
         assemble(path, make_failing(message), lambda: None)
 
 

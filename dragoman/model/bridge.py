@@ -24,7 +24,7 @@ class Bridge(nn.Module, ABC):
     def __init__(self, encoders: tuple[StateShape, ...], decoder: StateShape) -> None:
         super().__init__()
         if self.reads_final and not all(encoder.layers for encoder in encoders):
-            raise ValueError("starts from the encoder's final state, and this encoder has none; use 'mean' or 'zero'")
+            raise ValueError("requires an encoder with a final state; use 'mean' or 'zero'")
         self.decoder = decoder
 
     @abstractmethod
@@ -108,11 +108,11 @@ class CopyBridge(Bridge):
     ) -> None:
         super().__init__(encoders, decoder)
         if len(encoders) > 1:
-            raise ValueError("copies the states of one encoder, and there are several sources; use 'final'")
+            raise ValueError("requires a single source; use 'final'")
         (encoder,) = encoders
         if (encoder.size, encoder.components) != (decoder.size, decoder.components):
             raise ValueError(
-                f"copies states as they are, but the encoder has {encoder.components} of size {encoder.size} "
+                f"copies states unchanged, but the encoder has {encoder.components} of size {encoder.size} "
                 f"and the decoder {decoder.components} of size {decoder.size}; use 'final'"
             )
         if layers == "all" and encoder.layers != decoder.layers:

@@ -243,19 +243,17 @@ def _bridge(model: ModelConfig, readers: list[SourceEncoder], decoder: Decoder, 
 
     def make() -> Bridge:
         if not (reads_source or decoder.attends):
-            raise ValueError(
-                f"is '{kind}' where there is no attention (score: none), so the decoder knows nothing of the source"
-            )
+            raise ValueError(f"is '{kind}' without attention (score: none), so the decoder has no access to the source")
         if starts and not BRIDGES[kind].starts:
             *names, last = (f"'{name}'" for name, bridge in BRIDGES.items() if bridge.starts)
-            raise ValueError(f"is '{kind}', and this decoder starts from a state; use {', '.join(names)} or {last}")
+            raise ValueError(f"is '{kind}', but this decoder has an initial state; use {', '.join(names)} or {last}")
         if BRIDGES[kind].starts and not starts:
-            raise ValueError(f"is '{kind}', and this decoder starts from no state; use 'none'")
+            raise ValueError(f"is '{kind}', but this decoder has no initial state; use 'none'")
         return components.build(BRIDGES, model.bridge, shapes, decoder.state_shape)
 
     bridge = assemble(("model", "bridge"), make, lambda: ZeroBridge(shapes, decoder.state_shape))
     if not reads_source and not all(reader.attended for reader in readers):
-        problem = f"cannot start a decoder that starts from nothing (model.bridge: {kind})"
+        problem = f"require a decoder with an initial state (model.bridge: {kind})"
         assemble(("model", "initial_state_only"), make_failing(problem), lambda: None)
     return bridge
 
@@ -285,13 +283,11 @@ def _output(
 
     def make() -> Output:
         if OUTPUTS[kind].reads_source and not model.attention.attends:
-            raise ValueError(f"'{kind}' reads attention, and there is none (model.attention.score: none)")
+            raise ValueError(f"'{kind}' requires attention (model.attention.score other than none)")
         if OUTPUTS[kind].extends and all(reader.embedding is None for reader in readers):
-            raise ValueError(f"'{kind}' says words of the source, and no source has any (data.features)")
+            raise ValueError(f"'{kind}' copies source words, but data.features are numeric")
         if OUTPUTS[kind].spells and any(isinstance(part, Chain) for part in decoder.modules()):
-            raise ValueError(
-                f"'{kind}' spells a word from one state, and hard attention of order: 1 has one per position"
-            )
+            raise ValueError(f"'{kind}' cannot be combined with hard attention of order: 1")
         return components.build(OUTPUTS, model.output, features, symbols, tied)
 
     return assemble(("model", "output"), make, lambda: SoftmaxOutput(features, symbols))

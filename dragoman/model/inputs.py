@@ -58,11 +58,11 @@ def build_embeddings(
     def embedding(side: Side, symbols: SymbolTable) -> Embedding:
         def make() -> Embedding:
             if settings.tie in TIED[side] and not EMBEDDINGS[spec.kind].has_table:
-                raise ValueError(f"'{settings.tie}' needs a table, and model.embedding.{side}: {spec.kind} has none")
-            if side == "target" and EMBEDDINGS[spec.kind].of_sources_only:
                 raise ValueError(
-                    f"{spec.kind} is for words of sources; the decoder reads those it does not know as <unk>"
+                    f"'{settings.tie}' requires an embedding table, which model.embedding.{side}: {spec.kind} has none"
                 )
+            if side == "target" and EMBEDDINGS[spec.kind].of_sources_only:
+                raise ValueError(f"{spec.kind} is only available for sources; the decoder reads unknown words as <unk>")
             return components.build(EMBEDDINGS, spec, symbols, settings.size, settings.dropout, *shared)
 
         spec: Spec = getattr(settings, side)

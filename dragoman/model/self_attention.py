@@ -29,7 +29,7 @@ class Positions(nn.Module, ABC):
     def __init__(self, size: int, head_size: int, longest: int | None = None) -> None:
         super().__init__()
         if longest is not None:
-            raise ValueError("longest goes with positions: learned; all others know every sentence")
+            raise ValueError("longest requires positions: learned; other positions have no maximum length")
 
     def place(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Float[Tensor, "B T E"]:
         """The embeddings with positional information added."""
@@ -50,7 +50,7 @@ class Rotary(Positions):
     def __init__(self, size: int, head_size: int, longest: int | None = None) -> None:
         super().__init__(size, head_size, longest)
         if head_size % 2:
-            raise ValueError(f"turns pairs of numbers (positions: rotary), and a head has {head_size}, which is odd")
+            raise ValueError(f"requires an even head size for positions: rotary, found {head_size}")
         self.head_size = head_size
 
     def rotations(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Rotations | None:
@@ -96,7 +96,7 @@ class TransformerEmbedding(nn.Module):
     def __init__(self, input_size: int, size: int, heads: int, positions: PositionsKind, longest: int | None) -> None:
         super().__init__()
         if size % heads:
-            raise ValueError(f"divides its size of {size} among {heads} heads, which leaves a remainder")
+            raise ValueError(f"size {size} is not divisible by {heads} heads")
         self.scale = math.sqrt(input_size)
         self.positions = POSITIONS[positions](input_size, size // heads, longest)
         self.project = Linear(input_size, size, bias=False) if input_size != size else nn.Identity()

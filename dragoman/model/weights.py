@@ -105,7 +105,7 @@ def average_weights(paths: Sequence[Path], shares: Sequence[float] = ()) -> dict
     float64. UserError if integers differ between files, or if there are no files.
     """
     if not paths:
-        raise UserError("there are no weights to take the mean of")
+        raise UserError("no weights to average")
     total: dict[str, Tensor] = {}
     first: dict[str, Tensor] = {}
     shares = shares or [1.0] * len(paths)
@@ -118,7 +118,7 @@ def average_weights(paths: Sequence[Path], shares: Sequence[float] = ()) -> dict
             if tensor.is_floating_point():
                 total[name] = total.get(name, torch.zeros((), dtype=torch.float64)) + share * tensor.double()
             elif not torch.equal(tensor, first[name]):
-                raise UserError(f"{path}: {name} differs from that of {paths[0]}, and integers have no mean")
+                raise UserError(f"{path}: {name} differs from that of {paths[0]}, and integers cannot be averaged")
     return {
         name: (total[name] / sum(shares)).to(parameter.dtype) if name in total else parameter
         for name, parameter in first.items()

@@ -173,8 +173,8 @@ class RunFolder:
         if proof and (form := proof.get("form", 1)) != FORM:
             version = proof.get("version", "of unknown version")
             raise UserError(
-                f"{self.path}: was written by {PROGRAM} {version} in form {form}, and this version reads form {FORM} "
-                "alone; train again, in another folder"
+                f"{self.path}: was written by {PROGRAM} {version} in format {form}, but this version reads "
+                f"format {FORM} only; train again in another folder"
             )
 
     @classmethod

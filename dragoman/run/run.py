@@ -54,7 +54,7 @@ class Run:
             raise UserError(f"{path}: not a run folder (it has no config.yaml)")
         for part, there in ((folder.target, folder.target.is_file()), (folder.mark, folder.proof)):
             if not there:
-                raise UserError(f"{path}: not a run folder, or not a whole one (it has no {part.name})")
+                raise UserError(f"{path}: not a complete run folder (it has no {part.name})")
         config = config_file.load(folder.config)  # `model` checks that its parts fit
         *sources, target = load_sources(config.data, folder.path).values()
         assert isinstance(target, Language)
@@ -68,7 +68,7 @@ class Run:
             else [weights_name for weights_name in WEIGHTS if self.folder.weights(weights_name).is_file()]
         )
         if not names:
-            raise UserError(f"{self.folder.path}: this run has no weights yet; `dragoman train` makes them")
+            raise UserError(f"{self.folder.path}: this run has no weights yet; run `dragoman train` first")
         return self.folder.weights(names[0])
 
     def model(self, weights: str | None = None) -> Seq2Seq:

@@ -34,7 +34,7 @@ class Ensemble(Predictor[EnsembleState]):
 
     def __init__(self, models: Sequence[Predictor[Any]], reads: Sequence[int]) -> None:
         if len({model.start_id for model in models}) > 1:
-            raise ValueError("the models begin with different symbols (model.start_symbol)")
+            raise ValueError("the models have different start symbols (model.start_symbol)")
         self.start_id = models[0].start_id
         self.models = models
         self._reads = reads

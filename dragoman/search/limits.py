@@ -74,5 +74,5 @@ def check_number(log_prob: float) -> float:
     suffices.
     """
     if isnan(log_prob):
-        raise UserError("the model gives no probabilities (NaN): its weights have diverged or are damaged")
+        raise UserError("the model returned NaN probabilities: its weights diverged or are damaged")
     return log_prob

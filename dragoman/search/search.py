@@ -48,8 +48,8 @@ class Search(ABC):
         UserError if `n_best` exceeds the width of the search, or if the deadline has passed.
         """
         if not 1 <= n_best <= self.width:
-            more = "" if self.draws else ", a wider beam more"
-            raise UserError(f"n-best {n_best}: this search gives from 1 to {self.width} translations{more}")
+            more = "" if self.draws else "; use a wider beam"
+            raise UserError(f"n-best {n_best}: expected 1 to {self.width} for this search{more}")
         limits, shortest = self.limit.steps(sources), self.limit.shortest(sources)
         strategy = self.strategy(sources, n_best, spare)
         # A checksum, not `hash`: Python salts that in every process, and samples would not be reproducible.

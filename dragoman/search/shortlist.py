@@ -43,8 +43,8 @@ class Shortlist:
         kept = min(lexicon.translations.shape[1] for lexicon in lexicons)
         if not (frequent >= 0 and 0 <= translations <= kept and frequent + translations > 0):
             raise UserError(
-                f"shortlist {frequent},{translations}: expected a number of frequent symbols and one from 0 to {kept} "
-                "of translations, such as 300,20"
+                f"shortlist {frequent},{translations}: expected the number of frequent tokens and the number of "
+                f"translations (0 to {kept}), such as 300,20"
             )
         self.name = f"{frequent},{translations}"
         self.symbols = len(lexicons[0].frequent) + len(SPECIALS)  # of the vocabulary
@@ -108,12 +108,12 @@ def write(lexicon: Lexicon, path: Path) -> None:
 def read(path: Path, symbols: tuple[int, int]) -> Lexicon:
     """Read what `write` wrote, for vocabularies of these sizes. UserError if missing, damaged or another run's."""
     if not path.is_file():
-        raise UserError(f"{path.parent}: no shortlist yet; `dragoman shortlist {path.parent}` makes it")
+        raise UserError(f"{path.parent}: no shortlist yet; run `dragoman shortlist {path.parent}` first")
     tensors, _ = read_tensors(path)
     sizes = {name: len(tensor) for name, tensor in tensors.items()}
     source, target = symbols
     if sizes != {"frequent": target - len(SPECIALS), "translations": source, "probabilities": source}:
-        raise UserError(f"{path}: not the shortlist of this run; `dragoman shortlist {path.parent}` makes it anew")
+        raise UserError(f"{path}: not the shortlist of this run; run `dragoman shortlist {path.parent}` again")
     return Lexicon(**{name: tensor.numpy() for name, tensor in tensors.items()})
 
 

@@ -27,7 +27,7 @@ from dragoman.version import __version__
 log = logging.getLogger("dragoman.serving")
 
 TITLE = "LibreTranslate"  # by which clients such as Dialect know a server that they can use
-DESCRIPTION = "The API of LibreTranslate, and more below /v1, by dragoman."
+DESCRIPTION = "LibreTranslate-compatible API of dragoman, with extensions under /v1."
 REQUEST_ID = b"x-request-id"
 IDENTIFIER = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}")
 BESIDE = 10_000  # bytes of a form beside the file in it
@@ -52,17 +52,17 @@ def create(backend: Backend) -> FastAPI:
 
     @app.get("/health")
     async def health() -> dict[str, str]:
-        """Whether the service is there."""
+        """Health check."""
         return {"status": "ok"}
 
     @app.get("/metrics", response_class=MetricsResponse)
     async def metrics() -> Response:
-        """Measures for Prometheus."""
+        """Prometheus metrics."""
         return MetricsResponse(backend.metrics.text())
 
     @app.get("/spec")
     async def spec() -> dict[str, Any]:
-        """This description (OpenAPI)."""
+        """OpenAPI description of this API."""
         return app.openapi()
 
     file = backend.limits.file + BESIDE if backend.limits.file else backend.limits.body

@@ -56,7 +56,7 @@ class Backend(NamedTuple):
             try:
                 await asyncio.to_thread(self.access.keys.renew)
             except UserError as error:
-                log.error("keys are not taken in: %s", error)
+                log.error("keys not reloaded: %s", error)
         await self.service.registry.renew()
 
     async def admitted(self, request: Request, body: type[AnyBody]) -> AdmittedRequest[AnyBody]:

@@ -239,9 +239,9 @@ async def _form(request: Request, kind: str) -> Sequence[tuple[str, Any]]:
     except (HTTPError, ClientDisconnect):
         raise
     except OSError:  # a large file is written to a temporary one meanwhile
-        raise HTTPError(503, "Service is busy: there is no room for the file", retry_after=60) from None
+        raise HTTPError(503, "Service is busy: no memory for the file", retry_after=60) from None
     except Exception:  # whatever a parser finds wrong with it
-        raise HTTPError(400, "Invalid request: the form is damaged") from None
+        raise HTTPError(400, "Invalid request: malformed form data") from None
 
 
 def _values(form: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -147,7 +147,7 @@ class Corrections:
         (tables,) = self._database.execute("select count(*) from sqlite_master").fetchone()
         if form != (APPLICATION, FORM) and (tables or form != (0, 0)):
             self._database.execute("rollback")
-            raise UserError(f"{shown(path)}: is no database of corrections, or one of another version")
+            raise UserError(f"{shown(path)}: is not a corrections database of this version")
         for statement in SCHEMA if not tables else ():
             self._database.execute(statement)
         self._database.execute("commit")
@@ -158,7 +158,7 @@ class Corrections:
         if not path.exists():
             raise UserError(f"{shown(path)}: no such file")
         if not path.is_file() or not path.stat().st_size:
-            raise UserError(f"{shown(path)}: is no database of corrections")
+            raise UserError(f"{shown(path)}: is not a corrections database")
         return cls(path)
 
     def close(self) -> None:

@@ -159,11 +159,11 @@ def _failure(code: int | None) -> Failure:
     """Why a process ended that has not answered, by its exit code. BusyError if somebody ended it."""
     number = -(code or 0)
     if number == signal.SIGTERM:
-        raise BusyError("the process that reads files was ended", WAIT)
-    ended = f"the process that reads and writes documents ended with exit code {code}"
+        raise BusyError("the document process was terminated", WAIT)
+    ended = f"the document process ended with exit code {code}"
     if number in COSTLY_SIGNALS:
         log.warning(ended)
-        return Failure("it takes too much time or memory for its size", costly=True)
+        return Failure("it requires too much time or memory for its size", costly=True)
     return Failure(trace=ended)
 
 

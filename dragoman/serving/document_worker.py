@@ -102,7 +102,7 @@ class Failure:
     costly: bool = False
 
 
-OUT_OF_MEMORY = Failure("it takes too much memory for its size", costly=True)
+OUT_OF_MEMORY = Failure("it requires too much memory for its size", costly=True)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class DownloadStore:
         HTTPError if there would be no room for it alone.
         """
         if len(done.data) > self._most:
-            raise HTTPError(503, "Service is busy: there is no room for the translated file", retry_after=60)
+            raise HTTPError(503, "Service is busy: no memory for the translated file", retry_after=60)
         while self._files and sum(len(file.data) for file in self._files.values()) + len(done.data) > self._most:
             self._files.pop(next(iter(self._files)))
         name = secrets.token_urlsafe(24) + PurePosixPath(done.name).suffix
@@ -89,7 +89,7 @@ class FileEndpoints:
         self._places = asyncio.Semaphore(IN_MEMORY)
 
     async def translate(self, request: Request) -> dict[str, Any]:
-        """Translate the texts in a file, and tell where it can be fetched. The ending of its name says what it is."""
+        """Translate a file and return its download URL. The file name extension gives the format."""
         body, _, until = await self.backend.admitted(request, FileBody)
         if not self.backend.limits.file:
             raise HTTPError(403, "Files translation are disabled on this server.")
@@ -117,7 +117,7 @@ class FileEndpoints:
             return {"translatedFileUrl": str(request.url_for("download_file", name=kept))}
 
     async def download(self, name: str) -> Response:
-        """A file that was translated."""
+        """Download a translated file."""
         if not self.backend.limits.file:
             raise HTTPError(400, "Files translation are disabled on this server.")
         done = self.store.find(name)
@@ -133,7 +133,7 @@ class FileEndpoints:
             async with asyncio.timeout(until - time.monotonic()):
                 await self._places.acquire()
         except TimeoutError:
-            raise HTTPError(503, "Service is busy: other files are translated", retry_after=60) from None
+            raise HTTPError(503, "Service is busy: other files are being translated", retry_after=60) from None
         try:
             yield
         finally:

@@ -21,6 +21,6 @@ _ERROR = {
     }
 }
 RESPONSES: Final[dict[int | str, dict[str, Any]]] = {  # what OpenAPI says of them
-    "4XX": {"description": "The request is refused; `error` says why", "content": _ERROR},
-    503: {"description": "The service is busy; Retry-After has the seconds to wait", "content": _ERROR},
+    "4XX": {"description": "The request is rejected; `error` has the reason", "content": _ERROR},
+    503: {"description": "The service is busy; retry after the seconds in Retry-After", "content": _ERROR},
 }

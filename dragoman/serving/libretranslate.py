@@ -84,7 +84,7 @@ class LibreTranslateEndpoints:
         return written, [[] for _ in texts]
 
     async def languages(self) -> list[dict[str, Any]]:
-        """All languages, and those that each is translated into; clients look up target languages here, too."""
+        """List source languages with their target languages."""
         targets = self.backend.service.routes.targets
         return [
             {"code": code, "name": name_of(code), "targets": sorted({code, *targets.get(code, ())})}
@@ -92,14 +92,14 @@ class LibreTranslateEndpoints:
         ]
 
     async def detect(self, request: Request) -> list[dict[str, Any]]:
-        """The languages that a text may be in, the most probable first."""
+        """Detect the language of a text, most probable first."""
         body, *_ = await self.backend.admitted(request, DetectBody)
         self.backend.check_size(body.texts)
         guesses = await asyncio.to_thread(self.backend.service.detect, "\n".join(body.texts))
         return [guess_form(guess) for guess in guesses if guess.probability >= 0.01]
 
     async def suggest(self, request: Request) -> dict[str, bool]:
-        """Keep a better translation, s, of a text, q."""
+        """Store a corrected translation, s, of a text, q."""
         body, client, _ = await self.backend.admitted(request, SuggestBody)
         if self.backend.service.corrections is None:
             raise HTTPError(403, "Suggestions are disabled on this server.")
@@ -120,7 +120,7 @@ class LibreTranslateEndpoints:
         return {"success": True}
 
     async def settings(self) -> dict[str, Any]:
-        """What a page needs to know."""
+        """Settings of the web page."""
         first = next(iter(self.backend.service.routes.models[0].directions))
         source = first.source if isinstance(first.source, str) else first.source[0]
         return {

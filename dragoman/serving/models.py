@@ -56,7 +56,7 @@ class ServedModel:
     ) -> None:
         if not all(isinstance(language, Language) for language in translator.user_sources):
             named = " and ".join(language.name for language in translator.user_sources)
-            raise UserError(f"{name}: reads {named}, and a service takes texts alone, no numbers")
+            raise UserError(f"{name}: reads {named}, and `serve` supports text sources only")
         self.name = name
         self.translator = translator
         several = bool(translator.marks)
@@ -98,7 +98,7 @@ class ServedModel:
     def check_calibrated(self) -> None:
         """Raise UserError unless the model knows how sure it is."""
         if not self.translator.is_calibrated:
-            raise UserError(f"{self.name}: --min-confidence needs a calibrated run; `dragoman calibrate` it first")
+            raise UserError(f"{self.name}: --min-confidence needs a calibrated run; run `dragoman calibrate` first")
 
     def renewed(self) -> "ServedModel | None":
         """The model that is in the folder now, if that is another. Raises what `load` does."""

@@ -24,9 +24,9 @@ class Metrics:
         buckets = (*(bound for bound in SECONDS if bound < seconds), seconds)
         self.requests = Counter("dragoman_requests", "Requests", ["path", "status"], registry=self._all)
         self.seconds = Histogram(
-            "dragoman_request_seconds", "Seconds of requests", ["path"], buckets=buckets, registry=self._all
+            "dragoman_request_seconds", "Request duration in seconds", ["path"], buckets=buckets, registry=self._all
         )
-        self.in_flight = Gauge("dragoman_requests_in_flight", "Requests that are being answered", registry=self._all)
+        self.in_flight = Gauge("dragoman_requests_in_flight", "Requests in progress", registry=self._all)
         self.characters = Counter(
             "dragoman_characters", "Characters translated", ["source", "target"], registry=self._all
         )
@@ -58,14 +58,14 @@ class ModelCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         models, labels = list(self._models()), ["model"]
         gauges: dict[str, tuple[str, Callable[[ServedModel], float]]] = {
-            "waiting_symbols": ("Symbols that wait", lambda model: model.batcher.size),
-            "batch_in_flight_texts": ("Texts of the batch that is translated", lambda model: model.batcher.running),
-            "cache_bytes": ("Bytes of translations that are remembered", lambda model: model.cache.bytes),
-            "cache_entries": ("Translations that are remembered", lambda model: len(model.cache)),
+            "waiting_symbols": ("Tokens waiting in the queue", lambda model: model.batcher.size),
+            "batch_in_flight_texts": ("Texts in the current batch", lambda model: model.batcher.running),
+            "cache_bytes": ("Size of the translation cache in bytes", lambda model: model.cache.bytes),
+            "cache_entries": ("Translations in the cache", lambda model: len(model.cache)),
         }
         counters: dict[str, tuple[str, Callable[[ServedModel], float]]] = {
-            "cache_hits": ("Texts whose translation was remembered", lambda model: model.cache.hits),
-            "cache_misses": ("Texts whose translation was not remembered", lambda model: model.cache.misses),
+            "cache_hits": ("Cache hits", lambda model: model.cache.hits),
+            "cache_misses": ("Cache misses", lambda model: model.cache.misses),
         }
         for kind, families in ((GaugeMetricFamily, gauges), (CounterMetricFamily, counters)):
             for name, (description, value) in families.items():
@@ -73,7 +73,7 @@ class ModelCollector(Collector):
                 for model in models:
                     family.add_metric([model.name], value(model))
                 yield family
-        batches = HistogramMetricFamily("dragoman_batch_texts", "Texts of batches", labels=labels)
+        batches = HistogramMetricFamily("dragoman_batch_texts", "Batch size in texts", labels=labels)
         for model in models:
             sizes = model.batcher.sizes
             buckets = [(f"{most}", sum(count for size, count in sizes.items() if size <= most)) for most in TEXTS]

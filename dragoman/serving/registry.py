@@ -115,7 +115,7 @@ class ModelRegistry:
             try:
                 await asyncio.to_thread(self.glossaries.renew)
             except UserError as error:
-                log.error("glossaries are not taken in: %s", error)
+                log.error("glossaries not reloaded: %s", error)
             models = [await self._renewed(model) for model in self.routes.models]
             if models == list(self.routes.models):
                 return
@@ -123,7 +123,7 @@ class ModelRegistry:
                 routes = Routes(models)
                 identifier = _identifier(routes)
             except UserError as error:
-                log.error("nothing is taken in: %s", error)
+                log.error("nothing reloaded: %s", error)
                 return
             old, self.routes, self.identifier = self.routes, routes, identifier
             for model in old.models:
@@ -136,10 +136,10 @@ class ModelRegistry:
             if new is not None and self._calibrated:
                 new.check_calibrated()
         except UserError as error:
-            log.error("not taken in: %s", error)
+            log.error("not reloaded: %s", error)
             return model
         except Exception:  # whatever is wrong with a run, those that serve go on
-            log.exception("%s: not taken in", model.name)
+            log.exception("%s: not reloaded", model.name)
             return model
         if new is not None:
             log.info("%s: taken in", new.name)

@@ -120,7 +120,7 @@ def run(
             raise UserError(f"--host {host} --port {port}: {error.strerror or error}") from error
         log.info("http://%s:%d", f"[{host}]" if ":" in host else host, bound.getsockname()[1])
         if unprotected:
-            log.warning("everybody who reaches this address may ask: --keys FILE admits only clients with a key")
+            log.warning("the service is open to everyone who can reach this address; --keys FILE requires API keys")
         config = uvicorn.Config(
             app,
             log_config=None,

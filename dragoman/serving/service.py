@@ -188,7 +188,7 @@ class Service:
             if len(route) > 1:
                 between = route[0].direction.target
                 raise UserError(
-                    f"{named(source)} to {target} goes through {between}; only direct translations are explained"
+                    f"{named(source)} to {target} uses the pivot {between}; only direct translations can be explained"
                 )
             (hop,) = route
             options = RequestOptions(to=hop.direction.to, until=until)
@@ -198,7 +198,7 @@ class Service:
                 made_with = constrained(hop, options, self.registry.glossaries)
                 (translation,) = await hop.model.translate([TranslationItem(item.text)], made_with)
                 if self.least is not None and translation.trusted(self.least).withheld is not None:
-                    raise UserError("the model is not sure enough of its translation")
+                    raise UserError("the confidence of the translation is too low")
                 item = item._replace(translation=translation.text)
             (explained,) = await hop.model.translate([hop.item(item)], replace(options, work="explain"))
             return explained
@@ -208,7 +208,7 @@ class Service:
         UserError if none are kept here or there is no sentence, NotKeptError if they cannot be written.
         """
         if self.corrections is None:
-            raise UserError("corrections are not kept here")
+            raise UserError("corrections are disabled on this server")
         (before,) = await self.passages([correction.source], source)
         (after,) = await self.passages([correction.correction], target)
         if not (before.sentences and after.sentences):
@@ -248,7 +248,7 @@ class Service:
         try:
             await asyncio.to_thread(self.corrections.note, pair, records)
         except NotKeptError as error:
-            log.error("translations are not kept: %s", error)
+            log.error("translations not stored: %s", error)
 
     async def passages(self, texts: Sequence[str], language: str) -> list[Passage]:
         """Texts in their sentences. They are split in a thread, as long ones take a while."""

@@ -66,7 +66,7 @@ class V1Endpoints:
         self.backend = backend
 
     async def translate(self, request: Request) -> dict[str, Any]:
-        """Translate a text. Each sentence has the form of `dragoman translate --json`: words, attention, scores."""
+        """Translate a text. Sentences have the format of `dragoman translate --json`: words, attention, scores."""
         question = await self._read_request(request)
         (translated,) = await self.backend.passages(
             request, [question.passage], question.source, question.target, question.options
@@ -96,12 +96,12 @@ class V1Endpoints:
             raise HTTPError(400, f"Invalid request: expected one sentence, found {len(passage.read)}")
         item = TranslationItem(passage.read[0], translation=body.translation, contrast=body.contrast)
         if max(map(len, (*item.sources, *item.targets))) > LONGEST:  # the work grows with the square of the length
-            raise HTTPError(400, f"Invalid request: a text of more than {LONGEST} characters is not explained")
+            raise HTTPError(400, f"Invalid request: texts of more than {LONGEST} characters cannot be explained")
         work = self.backend.service.explain(item, source, target, until)
         return Result(await self.backend.answer(request, work)).json()
 
     async def sources(self) -> list[dict[str, Any]]:
-        """The sources that runs read together, and the target language of each such run."""
+        """List runs with several sources and their target languages."""
         return [{"sources": list(names), "target": target} for names, target in self.backend.service.routes.several]
 
     async def _events(self, question: TranslateRequest) -> AsyncIterator[str]:
@@ -159,9 +159,7 @@ class V1Endpoints:
         names, texts, target = body.sources, body.texts, body.target
         self.backend.check_size(texts, body.characters)
         if len(texts) != len(names) or len({*names}) != len(names):
-            raise HTTPError(
-                400, f"Invalid request: expected a text for each source once, found {len(texts)} for {len(names)}"
-            )
+            raise HTTPError(400, f"Invalid request: expected one text per source, found {len(texts)} for {len(names)}")
         guess, routes = None, self.backend.service.routes
         names, target = [routes.code(name) for name in names], routes.code(target)
         if [name.lower() for name in names] == [AUTO]:

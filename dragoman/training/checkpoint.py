@@ -75,7 +75,7 @@ def _restore(
             or state.keys() != keys
             or any(tensor.shape not in ((), target.shape) for tensor in state.values())
         ):
-            raise UserError(f"{path}: the optimizer's state belongs to another model ({name})")
+            raise UserError(f"{path}: the optimizer state belongs to another model ({name})")
         optimizer.state[target] = {
             # Adam's `step` is a float32 count on the device, whatever type the weights have.
             key: value.to(target.device, value.dtype if key == "step" else target.dtype)

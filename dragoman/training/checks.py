@@ -90,7 +90,7 @@ def _training_problems(config: Config) -> list[Problem]:
     faults += _pretrained(config)
     faults += _frozen(config)
     if config.training.init_interpolation and not config.training.init_from:
-        faults.append(Problem(("training", "init_interpolation"), "there is no run to start from (training.init_from)"))
+        faults.append(Problem(("training", "init_interpolation"), "requires training.init_from"))
     return faults
 
 
@@ -116,29 +116,28 @@ def _sources(config: Config) -> Iterator[Problem]:
     data, kind, path = config.data, config.training.objective.kind, ("training", "objective")
     objective = OBJECTIVES[kind]
     if objective.both_directions and data.features:
-        yield Problem(path, f"'{kind}' trains both directions, and data.features are no target")
+        yield Problem(path, f"'{kind}' trains both directions and cannot be combined with data.features")
     elif objective.both_directions and data.edits:
-        yield Problem(path, f"'{kind}' trains both directions, and data.edits are no source")
+        yield Problem(path, f"'{kind}' trains both directions and cannot be combined with data.edits")
     elif objective.both_directions and (reason := _of_words(config)):
-        yield Problem(path, f"'{kind}' trains both directions, and {reason}")
+        yield Problem(path, f"'{kind}' trains both directions, but {reason}")
     elif objective.both_directions and len(data.inputs) > 1:
-        yield Problem(path, f"'{kind}' is between two languages, and there are several sources")
+        yield Problem(path, f"'{kind}' requires a single source, found several")
     elif config.model.cursor and not objective.any_attention:
-        yield Problem(("model", "cursor"), f"'{kind}' cannot do with it")
+        yield Problem(("model", "cursor"), f"cannot be combined with training.objective: {kind}")
     elif config.combines:
         what = "several sources" if data.several else "a sentinel"
         if not objective.any_attention:
-            yield Problem(path, f"'{kind}' cannot do with {what}")
+            yield Problem(path, f"'{kind}' does not support {what}")
         if config.training.penalties:
-            there = f"there {'are' if data.several else 'is'} {what}"
-            yield Problem(("training", "penalties"), f"are of attention to one source alone, and {there}")
+            yield Problem(("training", "penalties"), f"require attention to a single source, found {what}")
 
 
 def _of_words(config: Config) -> str:
     """Return what a model has to do with words outside its vocabularies; nothing if it asks for no surfaces."""
     model, surfaces = config.model, build.unknown_word_needs(config.model)
     if surfaces.extended:
-        return f"'{model.output.kind}' says words of the source"
+        return f"'{model.output.kind}' copies source words"
     if surfaces.sources:
         return f"'{model.embedding.source.kind}' reads the characters of source words"
     return f"'{model.output.kind}' spells target words" if surfaces.target else ""
@@ -155,7 +154,7 @@ def _unknown(config: Config) -> Iterator[Problem]:
     def describe(does: str, side: str) -> str:
         expected = " or ".join(kind for kind, tokenizer in TOKENIZERS.items() if not tokenizer.complete)
         setting = f"text.{side}.tokenizer: {kinds[side]}"
-        return f"{does} words outside the vocabulary, and {setting} leaves none; expected {expected}"
+        return f"{does} words outside the vocabulary, but {setting} leaves none; expected {expected}"
 
     kind = model.embedding.source.kind
     if EMBEDDINGS[kind].has_table and EMBEDDINGS[kind].reads_characters and read and read <= complete:
@@ -170,13 +169,13 @@ def _noise(config: Config) -> Iterator[Problem]:
     if not data.denoises:
         return
     if OBJECTIVES[kind].both_directions:
-        yield Problem(path, f"is in the source, and '{kind}' trains both directions")
+        yield Problem(path, f"applies to the source, but '{kind}' trains both directions")
     if reason := _of_words(config):
-        yield Problem(path, f"hides words, and {reason}")
+        yield Problem(path, f"hides words, but {reason}")
     for pair in data.language_pairs:
         for place in (*pair.train, pair.dev) if pair.target in pair.sources else ():
             if place.endswith(ENDINGS):
-                yield Problem(path, f"is for texts in a file PREFIX.{pair.target}, and {place} is a table")
+                yield Problem(path, f"requires a text file PREFIX.{pair.target}; {place} is a table")
 
 
 def _features(config: Config) -> Iterator[Problem]:
@@ -185,7 +184,7 @@ def _features(config: Config) -> Iterator[Problem]:
     for key, names in (("train", data.train), ("dev", (data.dev,))):
         for name in names if data.features else ():
             if name.endswith(ENDINGS):
-                yield Problem(("data", key), f"data.features stand beside PREFIX files, and {name} is a table")
+                yield Problem(("data", key), f"data.features require PREFIX files; {name} is a table")
 
 
 def _pairs(config: Config) -> Iterator[Problem]:
@@ -193,9 +192,11 @@ def _pairs(config: Config) -> Iterator[Problem]:
     training = config.training
     kind = training.objective.kind
     if config.data.pairs and OBJECTIVES[kind].both_directions:
-        yield Problem(("training", "objective"), f"'{kind}' is of one pair; data.pairs may have both directions")
+        yield Problem(
+            ("training", "objective"), f"'{kind}' requires a single pair; use data.pairs to train both directions"
+        )
     if config.data.pairs and training.penalties:
-        message = "are of attention to words, and a source of data.pairs has a mark before them"
+        message = "cannot be combined with data.pairs, whose sources begin with a language tag"
         yield Problem(("training", "penalties"), message)
 
 
@@ -214,20 +215,20 @@ def _shared(data: DataConfig) -> Iterator[Problem]:
                 yield Problem(path, str(error))
             else:
                 if named is None:
-                    yield Problem(path, f"{place} has the columns of {first_pair}, unless its first line names others")
+                    yield Problem(path, f"{place} is also used by {first_pair}; its first line must name the columns")
 
 
 def _penalties(config: Config) -> Iterator[Problem]:
     """Check penalties: they need an objective that takes them, attention and, if they are supervised, links."""
     training, attention, path = config.training, config.model.attention, ("training", "penalties")
     if training.penalties and not OBJECTIVES[training.objective.kind].penalized:
-        yield Problem(path, f"objective '{training.objective.kind}' takes none")
+        yield Problem(path, f"not supported by training.objective: {training.objective.kind}")
     if training.penalties:
         yield from (Problem(path, message) for message in check_learnable(config))
     kinds = [spec.kind for spec in training.penalties]
     for number, kind in enumerate(kinds):
         if kind in kinds[:number]:
-            yield Problem((*path, number), f"'{kind}' is there already")
+            yield Problem((*path, number), f"'{kind}' is listed twice")
     supervised = [(*path, number) for number, kind in enumerate(kinds) if PENALTIES[kind].supervised]
     everywhere = (
         NORMALIZERS[attention.normalizer.kind].everywhere
@@ -236,12 +237,15 @@ def _penalties(config: Config) -> Iterator[Problem]:
     )
     for place in supervised:
         if not config.data.alignments:
-            yield Problem(place, "'supervised' needs links between words (data.alignments: true)")
+            yield Problem(place, "'supervised' requires data.alignments: true")
         yield from (Problem(place, message) for message in check_normalized(config, "supervised"))
         if not everywhere:
-            yield Problem(place, "'supervised' cannot raise a weight of 0: no sparse normalizer, window or hiding term")
+            yield Problem(
+                place,
+                "'supervised' cannot be combined with a sparse normalizer, window or masking term (weights of 0)",
+            )
     if config.data.alignments and not supervised:
-        yield Problem(("data", "alignments"), "nothing reads the links (training.penalties: supervised)")
+        yield Problem(("data", "alignments"), "requires training.penalties: supervised")
 
 
 def _consistency(config: Config) -> Iterator[Problem]:
@@ -249,7 +253,7 @@ def _consistency(config: Config) -> Iterator[Problem]:
     training, path = config.training, ("training", "consistency")
     objective, consistency = OBJECTIVES[training.objective.kind], CONSISTENCIES[training.consistency.kind]
     if consistency.compares and not objective.consistent:
-        yield Problem(path, f"objective '{training.objective.kind}' takes none")
+        yield Problem(path, f"not supported by training.objective: {training.objective.kind}")
     yield from (Problem(path, message) for message in consistency.problems(config, objective.draws))
 
 
@@ -257,9 +261,9 @@ def _coverage(config: Config) -> Iterator[Problem]:
     """Check that there is attention to words, for a coverage penalty in search."""
     reason = ""
     if not config.model.attention.attends:
-        reason = "there is no attention (model.attention.score: none)"
+        reason = "the model has no attention (model.attention.score: none)"
     elif config.data.source and set(config.data.inputs) <= set(config.data.features):
-        reason = "is of words, and there are none (data.features)"
+        reason = "requires a text source; data.features are numeric"
     for path in (("search",), ("training", "search")) if reason else ():
         if sections.at(config, path).options.get("coverage_penalty"):
             yield Problem((*path, "coverage_penalty"), reason)
@@ -273,10 +277,10 @@ def _pretrained(config: Config) -> Iterator[Problem]:
         if not getattr(config.model.embedding, side).options.get("pretrained"):
             continue
         if training.init_from:
-            yield Problem(path, "training.init_from begins with the vectors of that run; leave out one of them")
+            yield Problem(path, "cannot be combined with training.init_from, which sets the embeddings")
         if OBJECTIVES[training.objective.kind].both_directions:
             kind = training.objective.kind
-            yield Problem(path, f"is for one language, and '{kind}' trains both directions")
+            yield Problem(path, f"cannot be combined with '{kind}', which trains both directions")
 
 
 def _frozen(config: Config) -> Iterator[Problem]:
@@ -287,9 +291,9 @@ def _frozen(config: Config) -> Iterator[Problem]:
     fitting = [set(fnmatch.filter(names, pattern)) for pattern in patterns]
     for number, (pattern, fits) in enumerate(zip(patterns, fitting, strict=True)):
         if names and not fits:
-            yield Problem((*path, number), f"'{pattern}' fits no parameter; {nearest(pattern, names)}")
+            yield Problem((*path, number), f"'{pattern}' matches no parameter; {nearest(pattern, names)}")
     if names and set().union(*fitting) == set(names):
-        yield Problem(path, "leaves nothing of the model to train")
+        yield Problem(path, "freezes all parameters")
 
 
 def _joint(text: TextConfig) -> Iterator[Problem]:
@@ -305,7 +309,7 @@ def _joint(text: TextConfig) -> Iterator[Problem]:
             )
         if source.tokenizer.kind != target.tokenizer.kind or ways[0] != ways[1]:
             message = f"{target.tokenizer} differs from text.source.tokenizer: {source.tokenizer}"
-            message += "; text.shared_vocabulary needs equal ones (or shared_vocabulary: false)"
+            message += "; text.shared_vocabulary: true requires equal ones"
             yield Problem(
                 ("text", "target", "tokenizer"),
                 message,
@@ -313,7 +317,7 @@ def _joint(text: TextConfig) -> Iterator[Problem]:
             )
         elif TOKENIZERS[source.tokenizer.kind].whole_words and source.pretokenizer != target.pretokenizer:
             message = f"'{target.pretokenizer}' differs from text.source.pretokenizer: '{source.pretokenizer}'"
-            message += "; text.shared_vocabulary needs equal ones for whole words"
+            message += "; text.shared_vocabulary: true requires equal ones"
             yield Problem(
                 ("text", "target", "pretokenizer"),
                 message,

@@ -94,7 +94,7 @@ class CudaGraphs:
                 self.pool = torch.cuda.graph_pool_handle()
             torch.cuda.make_graphed_callables(recorded, inputs, allow_unused_input=True, pool=self.pool)
         if not any(tensor.requires_grad for tensor in list_tensors(recorded.structure)):
-            raise RuntimeError("nothing before the loss is trained")
+            raise RuntimeError("no trained parameters before the loss")
         return recorded
 
     def _give_up(self, device: torch.device, error: RuntimeError) -> None:

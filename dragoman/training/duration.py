@@ -39,7 +39,7 @@ NEVER = 2**53  # steps between saves
 
 
 class Duration(NamedTuple):
-    """The seconds of a pass over the training pairs, without validations; how many passes the configuration allows; the
+    """The seconds of per epoch, without validations; how many passes the configuration allows; the
     device; whether it had other work at the same time; and the seconds of looking all pairs up in a translation memory.
     """
 
@@ -51,10 +51,10 @@ class Duration(NamedTuple):
 
     def __str__(self) -> str:
         whole = f"{_format_seconds(self.a_pass * self.passes)} for {_count(self.passes)}"
-        beside = f" and {_format_seconds(self.looking_up)} of looking up similar pairs" if self.looking_up else ""
-        busy = ", which other programs kept busy" if self.shared else ""
+        beside = f" and {_format_seconds(self.looking_up)} for translation memory look-ups" if self.looking_up else ""
+        busy = ", busy with other programs" if self.shared else ""
         a_pass = _format_seconds(self.a_pass)
-        return f"{a_pass} a pass over the training pairs, {whole}, beside validations{beside}; {self.device}{busy}"
+        return f"{a_pass} per epoch, {whole}, beside validations{beside}; {self.device}{busy}"
 
 
 def _count(passes: float) -> str:

@@ -46,7 +46,7 @@ def finish(run: Training) -> None:
         if not card.write(
             direction.folder, direction.config, direction.data, direction.model, run.progress, validation, weights
         ):
-            run.journal.say(f"{direction.folder.card}: was changed by somebody, so it stays as it is")
+            run.journal.say(f"{direction.folder.card}: was edited, so it is not overwritten")
     # The run's own row marks it as finished, so it has to be the last thing written.
     for direction, validation in reversed(list(zip(run.directions, validations, strict=True))):
         figures = {**validation.values, "memory_gb": run.progress.memory / 1e9}
@@ -129,8 +129,8 @@ def describe_finished(config: Config, folder: RunFolder) -> str:
     at = ", ".join(f"training.{name}: {getattr(config.training, name)}" for name in limits)
     more = " ".join(f"--training.{name} N" for name in limits)
     return (
-        f"{folder.path}: is finished, by {at}, after {progress.step:,} steps; nothing is left to do. "
-        f"Raise it ({more}) to go on; another --run begins anew{_search_stays(config, folder)}"
+        f"{folder.path}: training has finished at {at} after {progress.step:,} steps. "
+        f"To continue, raise it ({more}); to start again, choose another --run{_search_stays(config, folder)}"
         f"{_describe_changed_data(config, folder)}"
     )
 
@@ -143,7 +143,7 @@ def _describe_changed_data(config: Config, folder: RunFolder) -> str:
         surfaces = any(build.unknown_word_needs(config.model))
         if is_current(config.data, config.text, config.seed, folder.path, surfaces=surfaces):
             return ""
-        return ". The files of data.train were written again since: this model has not seen them as they are now"
+        return ". The files of data.train have been modified since this model was trained"
     return ""
 
 

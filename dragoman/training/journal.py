@@ -108,7 +108,7 @@ class TrainingLog:
                     break
                 row = None
             if not isinstance(row, dict) or not isinstance(row.get("step"), int):
-                raise UserError(f"{self.folder.metrics}:{number}: not a row of figures that training wrote")
+                raise UserError(f"{self.folder.metrics}:{number}: not a row of metrics written by training")
             rows.append(row)
         return rows
 

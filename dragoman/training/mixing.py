@@ -55,8 +55,8 @@ def names(place: str) -> tuple[Row, str, int | None]:
     machine = edited or (MACHINE if len(data.source) == 2 and data.source[1] == MACHINE else None)
     if data.pairs or data.features or data.alignments or len(data.source) > 1 + (machine is not None):
         raise UserError(
-            f"{run.folder.path}: reads more than a sentence, or a sentence and what a model made of it (edited, or "
-            f"called {MACHINE}), so it cannot learn from corrections"
+            f"{run.folder.path}: requires inputs other than a sentence and its machine translation (edited, or "
+            f"named {MACHINE}), so it cannot be trained on corrections"
         )
     return data.source, data.target, data.source.index(machine) if machine else None
 
@@ -75,7 +75,7 @@ def configure(
     sources, target, machine = names(place)
     rows = list(dict.fromkeys(_rows(corrections, len(sources), machine)))
     if not rows:
-        raise UserError(f"{old.folder.path}: there are no corrections that it could learn from")
+        raise UserError(f"{old.folder.path}: found no corrections to train on")
     data, columns = old.config.data, (*sources, target)
     for where in (data.train, data.dev):
         corpus_files(where, *columns)
@@ -108,7 +108,7 @@ def configure(
     if not parts["train"]:
         few = "1 correction is" if len(rows) == 1 else f"{len(rows)} corrections are"
         raise UserError(
-            f"{old.folder.path}: {few} too few to learn from; expected some of 2 different sentences or more"
+            f"{old.folder.path}: {few} too few to train on; expected corrections of at least 2 different sentences"
         )
     going_on = RunFolder(Path(config.run)).last_state.is_file()
     _write(parts, columns, folder, going_on=going_on)

@@ -64,11 +64,11 @@ class Schedule(ABC):
         """Yield options that do not fit the length, or the length `before` (0 = none) that training began with."""
         if self.warmup >= self.length:
             most = f"{100 * self.length / self.warmup:.0f} % of training.optimizer.learning_rate"
-            yield f"warmup: {self.warmup:,}, and training takes {self.length:,} steps: the rate only rises, to {most}"
+            yield f"warmup: {self.warmup:,}, but training takes {self.length:,} steps: the rate only rises, to {most}"
         was = round(self.share * before)
         if was not in (0, self.warmup):
             now = f"{self.share:g} of the training are {self.warmup:,} steps now"
-            yield f"warmup: {now}, and were {was:,}; the rate goes on as if it had always been so"
+            yield f"warmup: {now}, previously {was:,}; the schedule continues as if unchanged"
 
     def __call__(self, step: int, improved: Sequence[bool]) -> float:
         """Return the factor for step 1, 2, ...; `improved` tells for each past validation whether it was the best so
@@ -120,7 +120,7 @@ class Cosine(Schedule):
         if self.steps is None:
             if before not in (0, self.length):
                 now = f"the cosine ends at step {self.length:,} now"
-                yield f"steps: {now}, and was to end at {before:,}; the rate goes on as if it had always been so"
+                yield f"steps: {now}, previously at {before:,}; the schedule continues as if unchanged"
         elif self.steps < self.length * (1 - NEAR):
             rest = f"the last {self.length - self.steps:,} have {100 * self.floor:g} % of the learning rate"
             yield f"steps: {self.steps:,}, and training takes {self.length:,}: {rest} (null: all of the training)"

@@ -32,9 +32,7 @@ def configure(config: Config | str | Path, parts: Mapping[str, Pairs | None]) ->
         return config
     data = config.data
     if data.pairs or data.features or data.alignments:
-        raise UserError(
-            "train: pairs from memory are texts alone, without data.pairs, data.features or data.alignments"
-        )
+        raise UserError("train: pairs in memory cannot be combined with data.pairs, data.features or data.alignments")
     names = (*data.source, data.target)
     for part in rows:
         for number, row in enumerate(rows[part]):

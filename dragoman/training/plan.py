@@ -41,7 +41,7 @@ def build_mixture(config: DataConfig, data: Dataset) -> CorpusMixture | None:
         return CorpusMixture.tempered(sizes, config.temperature) if config.temperature > 1 else None
     for name, size in zip(config.parts, sizes, strict=True):
         if not size:
-            raise UserError(f"data.weights: {name} has no pair to draw, since all were left out")
+            raise UserError(f"data.weights: {name} has no pairs left after filtering")
     return CorpusMixture(sizes, config.weights)
 
 

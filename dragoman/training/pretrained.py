@@ -36,7 +36,7 @@ def read_vectors(path: str | Path, size: int, words: int) -> Iterator[tuple[str,
     _, *numbers = first.rstrip(" ").split(" ")
     has_header = len(numbers) == 1 and first.replace(" ", "").isdecimal()  # and the words follow
     if (found_size := int(numbers[0]) if has_header else len(numbers)) != size:
-        raise UserError(f"{shown(path)}:1: vectors of {found_size:,} numbers, and model.embedding.size is {size:,}")
+        raise UserError(f"{shown(path)}:1: vectors of size {found_size:,}, but model.embedding.size is {size:,}")
     if not has_header:
         yield _parsed(first, size, f"{shown(path)}:{number}")
     for number, line in islice(lines, words if has_header else words - 1):

@@ -120,9 +120,9 @@ class Progress:
         """
         required = {attribute.name for attribute in fields(cls)} - ADDED
         if isinstance(values, dict) and (version := values.get("version", VERSION)) != VERSION:
-            raise UserError(f"a training state {written_by(version, VERSION)}; begin another run")
+            raise UserError(f"a training state {written_by(version, VERSION)}; start another run")
         if not isinstance(values, dict) or not required <= values.keys():
-            raise UserError("not a training state; begin another run")
+            raise UserError("not a training state; start another run")
         try:
             progress = TypeAdapter(cls).validate_json(json.dumps(values), strict=True)
         except ValidationError as error:

@@ -15,8 +15,8 @@ from dragoman.training.training_folder import note_baselines
 from dragoman.training.validation import Validation
 
 CHANGED = {
-    "dev": "validations from now on cannot be compared with those before",
-    "train": "training goes on with other pairs, and no run from the start would give this model",
+    "dev": "new validation scores are not comparable with earlier ones",
+    "train": "training continues on other pairs and cannot be reproduced from the start",
 }
 
 
@@ -29,7 +29,7 @@ def load_or_measure(run: TrainingDirection, *, anew: bool) -> Baselines | None:
     if not anew and "baselines" in proof:
         changed = [name for name, digest in digests.items() if proof.get(name) not in (None, digest)]
         for name in changed:
-            run.journal.say(f"{run.folder.path}: data.{name} has changed, so {CHANGED[name]}")
+            run.journal.say(f"{run.folder.path}: data.{name} has changed: {CHANGED[name]}")
         if not changed:
             if any(
                 digest and proof.get(name) is None for name, digest in digests.items()
@@ -37,7 +37,7 @@ def load_or_measure(run: TrainingDirection, *, anew: bool) -> Baselines | None:
                 note_baselines(run.folder, proof["baselines"], digests)
             return baselines.from_json(proof["baselines"])
     if _trained_on(run):
-        run.journal.say(f"{run.folder.path}: data.dev is trained on, so its scores say nothing of other texts")
+        run.journal.say(f"{run.folder.path}: data.dev is part of the training data, so its scores do not generalize")
     measured = baselines.measure(run.config.data, run.config.text, run.config.metrics, run.data.dev)
     note_baselines(run.folder, measured and measured.to_json(), digests)
     return measured
@@ -78,6 +78,6 @@ def find_missed_baseline(run: TrainingDirection, validation: Validation) -> str:
     if name == NEAREST:
         name = f"the {NEAREST}"
         if not (run.config.data.recalled or _trained_on(run)):
-            advice = "; a translation memory may serve these texts better, or help the model (data.translation_memory)"
+            advice = "; a translation memory may do better or help the model (data.translation_memory)"
     comparison = f"on the development data the model has {reached.name} {figure(reached.value)}, {name} {figure(value)}"
     return f"{run.folder.path}: no better than {name}: {comparison}{advice}"

@@ -72,7 +72,7 @@ def train(
             write_config(folder, config)
         run = assemble(config, folder, workers, journal, SignalHandler())
         if run.progress.step:
-            journal.say(f"{folder.path}: going on from step {run.progress.step:,}")
+            journal.say(f"{folder.path}: resuming from step {run.progress.step:,}")
         before = run.progress.length
         of_schedule = (f"schedule.{warning}" for warning in run.schedule.warnings(before))
         for warning in (*of_schedule, *run.objective.warnings(before)):

@@ -83,7 +83,7 @@ def change_options(old: Run, options: dict[str, str]) -> Config:
     """Return the configuration of a run with other options. UserError if it has the same folder."""
     config = load_config(old.folder.config, options)
     if Path(config.run).resolve() == old.folder.path.resolve():
-        raise UserError(f"{config.run}: is the run to start from; choose another folder with --run")
+        raise UserError(f"{config.run}: is the run to fine-tune; choose another folder with --run")
     return config
 
 
@@ -126,8 +126,8 @@ def _languages(run: Run) -> tuple[str, str]:
     edits = data.edits is not None and data.edits not in data.recalled
     if data.pairs or len(data.source) > 1 or data.features or edits or data.alignments:
         raise UserError(
-            f"{run.folder.path}: is trained on more than the pairs of two languages (several sources, data.pairs, "
-            "features, edits or alignments), so what starts from it needs a configuration (training.init_from)"
+            f"{run.folder.path}: has more than plain sentence pairs of two languages (several sources, data.pairs, "
+            "features, edits or alignments); fine-tune it with a configuration (training.init_from)"
         )
     (source,) = data.source
     return source, data.target

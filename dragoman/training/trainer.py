@@ -73,14 +73,14 @@ def first_steps(run: Training, most: int) -> Iterator[Sequence[Batch]]:
 
 def _interrupted(run: Training) -> KeyboardInterrupt:
     saved = f"everything up to step {run.saved:,} is saved" if run.saved else "nothing is saved yet"
-    return run.stop.interruption(f"{saved}; the same command goes on")
+    return run.stop.interruption(f"{saved}; repeat the command to resume")
 
 
 def _diverged(run: Training, reason: str) -> UserError:
     saved = f"the state of step {run.saved:,} is saved" if run.saved else "nothing is saved"
     return UserError(
         f"{run.folder.path}: {reason} (step {run.progress.step:,}); {saved}. "
-        "Begin another run (--run) with a lower training.optimizer.learning_rate or training.clip_norm"
+        "Start another run (--run) with a lower training.optimizer.learning_rate or training.clip_norm"
     )
 
 
@@ -150,7 +150,7 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
     if progress.step % LOG_EVERY == 0:
         _log(run, sums.norm)
     if progress.skipped_in_a_row >= settings.max_nonfinite_steps:
-        raise _diverged(run, f"the loss was not a finite number for {settings.max_nonfinite_steps} steps in a row")
+        raise _diverged(run, f"the loss was not finite for {settings.max_nonfinite_steps} steps in a row")
     return sums.interrupted
 
 
@@ -201,7 +201,7 @@ def _validate(run: Training) -> None:
     first, *later = (validation.loss for validation in progress.validations)
     if len(later) == STUCK - 1 and min(later) >= first:
         run.journal.say(
-            f"the loss of the development data has not fallen in {STUCK} validations: there may be too few training "
+            f"the loss on the development data has not improved in {STUCK} validations: there may be too few training "
             "pairs for so large a model (smaller sizes, more dropout), or training.optimizer.learning_rate is too high"
         )
     _save(run)
@@ -227,12 +227,12 @@ def _try_validation(run: Training) -> ValidationRecord | str:
 def _divergence(loss: float, symbols: int) -> str:
     """Return what is wrong with the development loss, if training cannot recover from it; empty otherwise."""
     if not math.isfinite(loss):
-        return "the loss of the development data was not a finite number"
+        return "the loss on the development data was not finite"
     # The loss of a uniform distribution: a model far above it has not just begun, but diverged.
     guess = math.log(symbols)
     if loss <= HOPELESS * guess:
         return ""
-    return f"the loss of the development data was {figure(loss)}, and that of a guess among {symbols:,} is {guess:.2f}"
+    return f"the loss on the development data was {figure(loss)}; uniform guessing among {symbols:,} gives {guess:.2f}"
 
 
 def deciding_values(run: Training, validations: Sequence[Validation]) -> ValidationRecord:

@@ -83,7 +83,7 @@ def write_config(folder: RunFolder, config: Config) -> None:
 def _exists(folder: RunFolder) -> bool:
     """Raise UserError if the path is no place for a run."""
     if folder.main != folder:
-        raise UserError(f"{folder.path}: is trained with {folder.main.path}; train that")
+        raise UserError(f"{folder.path}: is trained together with {folder.main.path}; train that run")
     if folder.path.exists() and not folder.path.is_dir():
         raise UserError(f"{folder.path}: is a file; choose another folder with --run")
     return folder.path.exists()
@@ -106,7 +106,7 @@ def _is_begun(folder: RunFolder, config: Config) -> bool:
         if folder.weights().is_file() and not folder.last_state.is_file():
             state = folder.last_state.relative_to(folder.path)
             raise UserError(
-                f"{folder.path}: has a trained model, but no {state} to go on from; choose another folder with --run"
+                f"{folder.path}: contains a trained model but no {state} to resume from; choose another --run"
             )
         return True
     # The proof itself may have been half-written when its process was killed.
@@ -128,7 +128,7 @@ def _check_same(folder: RunFolder, config: Config) -> None:
         more_changed = len(changed) - 1
         more = f" and {more_changed} other option{'s' * (more_changed > 1)}" if more_changed else ""
         raise UserError(
-            f"{folder.path}: was begun with another {'.'.join(map(str, changed[0]))}{more}; choose another folder "
+            f"{folder.path}: was started with another {'.'.join(map(str, changed[0]))}{more}; choose another folder "
             f"with --run, or remove this one{_advise_start(folder, changed)}"
         )
 
@@ -137,7 +137,7 @@ def _advise_start(folder: RunFolder, changed: Sequence[tuple[str | int, ...]]) -
     """Return how to train on from the weights of a run with other options, where its model stays as it is."""
     if not folder.weights().is_file() or any(key[0] in ("text", "model") for key in changed):
         return ""
-    return f"; another run can go on from its weights (--training.init_from {folder.path} --run NEW)"
+    return f"; a new run can be initialized from its weights (--training.init_from {folder.path} --run NEW)"
 
 
 def _write(path: Path, text: str) -> None:

@@ -75,7 +75,7 @@ def begin(run: Training, place: str) -> None:
         except UserError as error:
             raise UserError(f"training.init_from: {error}") from None
         if start.run.folder.path.resolve() == direction.folder.path.resolve():
-            raise UserError(f"training.init_from: {place} is this run itself; choose another folder with --run")
+            raise UserError(f"training.init_from: {place} is this run; choose another folder with --run")
         transfer(direction.model, direction.config, (*direction.data.sources, direction.data.target), start)
         if run.workers.leads:
             note_start(direction.folder, start.note)

@@ -89,7 +89,7 @@ def measure(model: Predictor[Any], batches: Iterable[Batch], temperature: float)
             reliability = reliability.plus(Reliability.of(best.cpu().numpy(), right.double().cpu().numpy()))
             symbols, state = target, step.state
     if not sums[0]:
-        raise UserError("there is no symbol to calibrate with")
+        raise UserError("no tokens to calibrate with")
     loss, slope, curvature = (sums[1:] / sums[0]).tolist()
     return Measured(loss, slope, curvature, reliability)
 

@@ -56,9 +56,9 @@ def compared(
     sentences, which say too little, and without metrics.
     """
     if not metrics:
-        raise UserError(f"{against.folder.path}: has no metrics to compare runs by")
+        raise UserError(f"{against.folder.path}: has no metrics to compare runs with")
     if len(references) < FEWEST:
-        raise UserError(f"{len(references)} sentences are too few to compare runs by; expected at least {FEWEST}")
+        raise UserError(f"{len(references)} sentences are too few to compare runs; expected at least {FEWEST}")
     figures = [compare_by(metric, translations, references) for metric in metrics]
     new, old = run.weights(), against.weights()
     return Gate(
@@ -99,9 +99,9 @@ def check(run: Run, sha256: Callable[[], str]) -> None:
     if comparison and comparison.sha256 == sha256():
         if not comparison.passed:
             raise UserError(
-                f"{run.folder.path}: is worse than {comparison.against}, so it does not serve ({path.name})"
+                f"{run.folder.path}: is worse than {comparison.against}, and must not be served ({path.name})"
             )
     elif run.config.training.require_gate:
         raise UserError(
-            f"{run.folder.path}: was not compared with the run that it started from; `dragoman gate` does that"
+            f"{run.folder.path}: was not compared with the run it was initialized from; run `dragoman gate` first"
         )

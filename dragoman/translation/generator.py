@@ -93,7 +93,7 @@ class SequenceGenerator:
     def model(self) -> Seq2Seq:
         """The model of a single run. UserError for an ensemble."""
         if isinstance(self.scorer, Ensemble):
-            raise UserError("several runs that translate together have no one model, which this needs")
+            raise UserError("not supported by ensembles: expected a single run")
         return self.scorer
 
     def threads(self, rows: int) -> AbstractContextManager[None]:

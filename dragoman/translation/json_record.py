@@ -40,7 +40,7 @@ class Recorded(Form):
         if not isinstance(value, dict) or value.get("program") != "dragoman":
             raise UserError(f"{path}: not written by `dragoman {cls.command}`")
         if value.get("version") != VERSION:
-            raise UserError(f"{path}: {written_by(value.get('version'), VERSION)}; `dragoman {cls.command}` again")
+            raise UserError(f"{path}: {written_by(value.get('version'), VERSION)}; run `dragoman {cls.command}` again")
         try:
             return cls.model_validate(value)
         except ValidationError as error:

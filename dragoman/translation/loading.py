@@ -96,7 +96,7 @@ def load(
     translator.similar = similar(runs[0])
     replaces = runs[0].config.replace_unk if replace_unk is None else replace_unk
     if files and not replaces:
-        raise UserError(f"{files[0]}: a dictionary translates what replaces <unk>, and replace_unk is false")
+        raise UserError(f"{files[0]}: a dictionary requires replace_unk: true")
     own_files = [run.folder.dictionary for run in reversed(runs) if run.folder.dictionary.is_file()] if replaces else []
     translator.processor.transforms = text_transforms(
         translator.processor,
@@ -132,7 +132,7 @@ def dictionaries(translator: Translator, files: Sequence[str | Path]) -> dict[st
     texts = [source.name for source in translator.user_sources if isinstance(source, Language)]
     if files and not (texts and translator.processor.attends):
         lacking = "has no attention (model.attention.score: none)" if texts else "reads no text"
-        raise UserError(f"{files[0]}: a dictionary translates the words attended to, and this run {lacking}")
+        raise UserError(f"{files[0]}: a dictionary requires attention to words, but this run {lacking}")
     own = (translator.edits, *translator.targets)
     by_source: dict[str, Dictionary] = {}
     for file in files:
@@ -149,9 +149,9 @@ def _folders(folder: str | Path | Sequence[str | Path]) -> list[str | Path]:
     folders = list(folder) if isinstance(folder, Iterable) else [folder]
     for path in folders:
         if not isinstance(path, str | Path):
-            raise TypeError(f"load takes the folder of a run, or several in a list, found {type(path).__name__}")
+            raise TypeError(f"load expects a run folder, or a list of several, found {type(path).__name__}")
     if not folders:
-        raise ValueError("load takes the folder of a run, or several in a list, found none")
+        raise ValueError("load expects a run folder, or a list of several, found none")
     return folders
 
 
@@ -169,7 +169,7 @@ def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memor
         return translator
     model = run.model(weights).to(device.torch_device)
     if engine == "int8" and not model.output.portable:
-        raise UserError(f"{run.folder.path}: engine int8 does not know the output '{run.config.model.output.kind}'")
+        raise UserError(f"{run.folder.path}: engine int8 does not support the output '{run.config.model.output.kind}'")
     return Translator(model, *rest)
 
 
@@ -190,7 +190,7 @@ def _temperature(run: Run, weights: str | None, engine: Engine) -> float | None:
 def _lexicon(run: Run) -> Lexicon:
     """Return the lexicon of a run: translations of its source symbols."""
     if not run.config.data.plain:
-        raise UserError(f"{run.folder.path}: candidates are translations of one source's symbols, not for this run")
+        raise UserError(f"{run.folder.path}: shortlists require a run with a single text source")
     return shortlists.read(run.folder.path / shortlists.FILE, (len(run.source.vocabulary), len(run.target.vocabulary)))
 
 
@@ -203,22 +203,20 @@ def _check_symbols(folders: Sequence[str | Path], members: Sequence[Translator])
         same = (member.target, first.target)
         if len({language.vocabulary for language in same}) > 1 or same[0].text.spec != same[1].text.spec:
             raise UserError(
-                f"{folder}: writes other symbols than {folders[0]}; runs that translate together have learned the same "
-                "(from the same target texts, with text.shared_vocabulary: false where their sources differ)"
+                f"{folder}: has a different target vocabulary than {folders[0]}; an ensemble requires equal ones "
+                "(same target texts, and text.shared_vocabulary: false where the sources differ)"
             )
         if member.processor.surfaces.target:
-            raise UserError(f"{folder}: spells words of its own (model.output: hybrid), for which several cannot vote")
+            raise UserError(f"{folder}: cannot be part of an ensemble (model.output: hybrid)")
         if member.marks != first.marks or member.edits != first.edits:
-            raise UserError(f"{folder}: means something else by its symbols than {folders[0]} (data.pairs, data.edits)")
+            raise UserError(f"{folder}: differs from {folders[0]} in data.pairs or data.edits")
         if member.processor.reading.protection != first.processor.reading.protection:
             raise UserError(f"{folder}: protects other spans than {folders[0]} (text.protect)")
         for source in member.sources:
             spec = source.text.spec if isinstance(source, Language) else {}
             way = spec.get("lowercase"), spec.get("pretokenizer")
             if texts.setdefault(source.name, way) != way:
-                raise UserError(
-                    f"{folder}: cuts '{source.name}' into other words than the rest (lowercase, pretokenizer)"
-                )
+                raise UserError(f"{folder}: tokenizes '{source.name}' differently (lowercase, pretokenizer)")
 
 
 def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> Translator:

@@ -84,7 +84,7 @@ class ModelOutputs:
         if not isinstance(text, str):
             raise TypeError(f"prefix: expected a text, found {type(text).__name__}")
         if self.edited is not None:
-            raise UserError("prefix: is of a text that is written, and this run writes edits of one")
+            raise UserError("prefix: not supported by runs with data.edits")
         symbols = self.begun(encoded, text)
         if len(symbols) > LONGEST:
             raise UserError(f"prefix: has {len(symbols):,} symbols, more than {LONGEST} ({SHORT.repr(text)})")

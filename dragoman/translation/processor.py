@@ -70,7 +70,7 @@ class Processor:
         """
         names = ", ".join(self.targets)
         if to is None and len(self.targets) > 1:
-            raise UserError(f"to which language? This run translates to {names} (--to LANGUAGE)")
+            raise UserError(f"expected a target language: this run translates to {names} (--to LANGUAGE)")
         if to is not None and to not in self.targets:
             raise UserError(f"this run does not translate to {to}, but to {names}")
         return [self.marks[to or self.targets[0]]] if self.marks else []
@@ -136,7 +136,7 @@ class Processor:
         self.mark(to)
         sources, targets = listed(sources, SCORE), listed(targets, SCORE)
         if len(sources) != len(targets):
-            raise ValueError(f"{len(sources)} sources and {len(targets)} targets: every source needs its target")
+            raise ValueError(f"{len(sources)} sources and {len(targets)} targets: expected one target per source")
         for target in targets:
             if not isinstance(target, str):
                 raise TypeError(f"{self.target.name}: expected a text, found {type(target).__name__}")

@@ -62,7 +62,7 @@ class SimultaneousTranslator:
             return WaitKPolicy(*reading, self.wait)
         if any(isinstance(part, ShiftTerm) for part in model.modules()):
             return AdaptivePolicy(*reading)
-        raise UserError("this model does not decide when to read (it has no term shift); use --wait K")
+        raise UserError("this model does not decide when to read (no attention term shift); use --wait K")
 
     def _replaced(
         self, source: list[Symbol], unknown: list[int], words: WordsOf, attention: NDArray[np.float64]
@@ -89,14 +89,14 @@ def _check(generator: SequenceGenerator, wait: int | None) -> None:
     if wait is not None and wait < 1:
         raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
     if not is_only_text(processor.reading.sources) or processor.edited is not None:
-        raise UserError("a source that is still arriving has to be the only one, and translated")
+        raise UserError("simultaneous translation requires a single source")
     if generator.predictor or generator.backend or generator.shortlist:
-        raise UserError("a source that is still arriving is translated by engine torch, without candidates")
+        raise UserError("simultaneous translation requires engine torch without a shortlist")
     if processor.reading.protection:
-        raise UserError("a text is not translated while the source arrives by a run with text.protect: spans are whole")
+        raise UserError("simultaneous translation does not support text.protect")
     if processor.writing.extends:
-        raise UserError("a text is not translated while the source arrives by an output that says words of it")
+        raise UserError("simultaneous translation does not support an output that copies source words")
     if processor.surfaces.sources or processor.surfaces.target:
-        raise UserError("a text is not translated while the source arrives by a model that reads or spells characters")
+        raise UserError("simultaneous translation does not support models that read or spell characters")
     if not generator.model.alignment_model.direct:
-        raise UserError("a text is not translated while the source arrives by hard attention of order: 1")
+        raise UserError("simultaneous translation does not support hard attention of order: 1")

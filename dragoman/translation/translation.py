@@ -19,7 +19,9 @@ from dragoman.translation.explanation.explanation import Explanation
 from dragoman.translation.repetition import doubt
 from dragoman.visualization import heatmap
 
-NO_MODEL = "explain: a translation that was read from a file, unpickled or copied has no model; score the pair with one"
+NO_MODEL = (
+    "explain: a translation read from a file, unpickled or copied has no model; score the pair with a model first"
+)
 
 
 class Step(NamedTuple):

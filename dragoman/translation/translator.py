@@ -188,7 +188,7 @@ class Translator:
         arguments.checked(risk, "risk", MinimumBayesRisk, type(None))
         arguments.checked(rerank, "rerank", Reranker, type(None))
         if rerank and risk:
-            raise ValueError("rerank and risk: each says what is best; leave out one")
+            raise ValueError("rerank and risk: both select the best translation; pass one of them")
         chooser = risk or rerank
         if chooser and search is None and beam_size is None:
             search = chooser.search(self.search)
@@ -196,7 +196,7 @@ class Translator:
             raise UserError("this run has no translation memory to find exact matches in (data.translation_memory)")
         task = self._task(n_best, self._spec(search, beam_size), _deadline(timeout), to, chooser)
         if constraints.weight and not task.search.allows_rewards:
-            raise UserError("exhaustive search: terms may be required, not favored (--glossary-weight)")
+            raise UserError("exhaustive search: terms must be required (no --glossary-weight)")
         prefixes = None if prefix is None else listed(prefix, "translate([text], prefix=[text])")
         sentences = self.prepare(
             texts, to=to, prefixes=prefixes, constraints=constraints, exact=exact, transforms=transforms
@@ -225,7 +225,7 @@ class Translator:
         """Return the texts as they are searched for. UserError if a prefix breaks the run's constraints."""
         prefixes = [None] * len(texts) if prefixes is None else prefixes
         if len(prefixes) != len(texts):
-            raise ValueError(f"{len(prefixes)} prefixes and {len(texts)} texts: every text needs its prefix")
+            raise ValueError(f"{len(prefixes)} prefixes and {len(texts)} texts: expected one prefix per text")
         transforms = self._transforms(constraints, transforms, exact=exact)
         protection = self._protection(constraints)
         sentences = [
@@ -345,7 +345,7 @@ class Translator:
         else:
             spec = components.read(SEARCHES, search, ("search",))
         if beam_size is not None and search is not None and not has_beam(spec.kind):
-            raise ValueError("beam_size: this search has no beam; leave out one of them")
+            raise ValueError("beam_size: this search has no beam; pass one of them")
         return spec if beam_size is None else with_beam(spec, arguments.whole(beam_size, "beam_size", 1))
 
     def _task(
@@ -358,18 +358,18 @@ class Translator:
     ) -> Task:
         """Return what is asked of the search."""
         if self.generator.several and spec.options.get("coverage_penalty"):
-            raise UserError("search.coverage_penalty looks at one model's attention, and several translate together")
+            raise UserError("search.coverage_penalty is not supported by ensembles")
         own_spec, own_search = self._own_search
         strategy = own_search if spec is own_spec else components.build(SEARCHES, spec)
         if chooser and strategy.width < 2:
-            raise UserError("this search gives one translation, and there is nothing to choose from")
+            raise UserError("this search returns a single translation")
         count = chooser.count(strategy.width) if chooser else n_best
         if chooser and n_best > count:
-            raise UserError(f"n-best {n_best}: {count} translations are compared, and there are no more to write")
+            raise UserError(f"n-best {n_best}: {count} translations are compared; cannot return more")
         risk = isinstance(chooser, MinimumBayesRisk)
         if risk and count > strategy.width:
             fewer = f"gives {strategy.width} translations, fewer than {count} (--samples)"
-            wider = "" if strategy.draws else "; a wider beam gives more"
+            wider = "" if strategy.draws else "; use a wider beam"
             raise UserError(f"minimum Bayes risk: this search {fewer}{wider}")
         # Samples may be the same, which counts for them; others are to be different texts.
         spare = 0 if risk else SPARE * (count - 1)

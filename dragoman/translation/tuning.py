@@ -78,7 +78,7 @@ class Weighted(Form):
             place, key, message = document.faults[0]
             raise UserError(f"{place.text}: {'.'.join(map(str, key)) + ': ' if key else ''}{message}")
         if not isinstance(document.value, dict) or not (document.value.get("weights") and "version" in document.value):
-            raise UserError(f"{path}: no weights that `dragoman tune` wrote")
+            raise UserError(f"{path}: not written by `dragoman tune`")
         if document.value.get("version") != VERSION:
             raise UserError(f"{path}: {written_by(document.value.get('version'), VERSION)}; tune again")
         for key in document.value:
@@ -114,13 +114,13 @@ class Weighted(Form):
             return Listed(name, lists)
         if name in (LENGTH_MODEL, REVERSE):
             raise UserError(f"weights.{name}: needs the key '{name}', which is missing")
-        raise UserError(f"weights.{name}: no such criterion; those of your own are in the lists of --criteria FILE")
+        raise UserError(f"weights.{name}: no such criterion; your own criteria are in the lists of --criteria FILE")
 
 
 def _check_reverse(run: Translator, forward: Translator, place: str) -> None:
     """UserError unless a run translates back what another one translates."""
     if run.marks or forward.marks:
-        raise UserError(f"{place}: a reverse model is of one direction, and a run here has several (data.pairs)")
+        raise UserError(f"{place}: a reverse model requires runs with a single direction (no data.pairs)")
     there, back = (_direction(translator) for translator in (forward, run))
     if there is None or back != there[::-1]:
         directions = _describe_direction(run), _describe_direction(forward)

@@ -48,8 +48,7 @@ def test_all_else_is_refused(tmp_path: Path, run: Path) -> None:
         with pytest.raises(UserError) as refused:
             is_document(touched(tmp_path, name), [run])
         assert str(refused.value) == (
-            f"{tmp_path / name}: is no document that can be translated with its layout; if it has one sentence per "
-            "line, name it .txt"
+            f"{tmp_path / name}: is not a supported document format; if it has one sentence per line, rename it to .txt"
         )
 
 

@@ -207,7 +207,7 @@ def test_contradictions(faults: Faults, text: str, place: str, golden: Golden) -
 def test_one_language_on_both_sides_is_one_file_unless_a_table_has_both(load: Load, faults: Faults) -> None:
     text = DATA.replace("target: de", "target: en")
     (line,) = faults(text)
-    assert line == "run.yaml:1: data.target: 'en' is data.source too, so both are one file"
+    assert line == "run.yaml:1: data.target: 'en' is also data.source, so both sides would be the same file"
     assert load(text.replace("train,", "train.tsv,").replace("dev}", "dev.tsv.gz}")).data.target == "en"
 
 

@@ -98,7 +98,7 @@ CASES = {
     "fuzzy": TranslationUnit(("a", "b"), TranslationState.FUZZY),
     "source empty": TranslationUnit((" \n", "b")),
     "not translated": TranslationUnit(("a", "\u2028")),
-    "credits of translators": TranslationUnit(("translator-credits", "Someone <a@b.c>")),
+    "translator credits": TranslationUnit(("translator-credits", "Someone <a@b.c>")),
     "too long": TranslationUnit(("a", "b" * 21)),
     "the same as its source": TranslationUnit(("c", "c")),
     DUPLICATE: TranslationUnit(("x  y", "z")),

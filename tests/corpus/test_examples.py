@@ -113,7 +113,7 @@ def test_unequal_numbers_of_links_are_told(tmp_path: Path, lines: int) -> None:
     (tmp_path / "corpus.en-de.align").write_text("0-0\n" * lines)
     with pytest.raises(UserError) as error:
         list(read_aligned(prefix, "en", "de"))
-    message = f"{prefix}.en-de.align has {lines} lines, {prefix} has 2 pairs; every pair needs its links"
+    message = f"{prefix}.en-de.align has {lines} lines, {prefix} has 2 pairs; every pair requires alignments"
     assert str(error.value) == message
 
 

@@ -86,10 +86,10 @@ def test_an_array_is_mapped_not_read(tmp_path: Path) -> None:
 
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("one axis", np.ones(3), "not a sound file of arrays (expected an array (lines, regions, size) or (lines, size), "),
-    ("none", np.ones((0, 3)), "not a sound file of arrays (there is no array)"),
+    ("one axis", np.ones(3), "invalid array file (expected an array (lines, regions, size) or (lines, size), "),
+    ("none", np.ones((0, 3)), "invalid array file (there is no array)"),
     ("text", np.array([["a"]]), ":1: expected numbers of shape (regions, 1) or (1,), found <U1 of shape (1,)"),
-    ("objects", np.array([[{}]]), "not a sound file of arrays (Array can't be memory-mapped"),
+    ("objects", np.array([[{}]]), "invalid array file (Array can't be memory-mapped"),
 ]
 
 
@@ -111,13 +111,13 @@ def test_a_suffix_that_is_not_so_is_told(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "raw.npz", "w") as archive:
         archive.writestr("0", b"text")
     for name, message in (
-        ("one.npz", "it is one array: name it .npy"),
+        ("one.npz", "it contains a single array: name it .npy"),
         ("many.npy", "expected an array, found NpzFile"),
         ("raw.npz", "expected an array, found bytes"),
     ):
         with pytest.raises(UserError) as raised:
             FeatureFile(tmp_path / name)
-        assert str(raised.value) == f"{tmp_path / name}: not a sound file of arrays ({message})"
+        assert str(raised.value) == f"{tmp_path / name}: invalid array file ({message})"
 
 
 def test_faults_are_told_by_line(tmp_path: Path, golden: Golden) -> None:
@@ -174,7 +174,7 @@ def test_faults_are_told_by_line(tmp_path: Path, golden: Golden) -> None:
 @pytest.mark.parametrize("text", ["", "[]", '{"size": "two"}', pytest.param("[" * 100_000, id="deep")])
 def test_a_damaged_description_is_told(tmp_path: Path, text: str) -> None:
     (tmp_path / "source.json").write_text(text, "utf-8")
-    with pytest.raises(UserError, match=r"source\.json: not the description of features"):
+    with pytest.raises(UserError, match=r"source\.json: invalid description of features"):
         FeatureSource.load(tmp_path, "source", "image")
 
 
@@ -305,12 +305,10 @@ def test_the_store_is_made_anew_from_changed_arrays_alone(tmp_path: Path, golden
 def test_there_is_an_array_for_each_line(tmp_path: Path, count: int) -> None:
     config = corpus(tmp_path)
     np.save(tmp_path / "train.image.npy", np.ones((count, 1, 2)))
-    with pytest.raises(
-        UserError, match=rf"train\.image\.npy has {count} arrays, .*train\.b has 4 lines; every line needs"
-    ):
+    with pytest.raises(UserError, match=rf"train\.image\.npy has {count} arrays, .*train\.b has 4 lines; expected one"):
         Dataset.prepare(config, TEXT, 1, tmp_path / "run")
     np.save(tmp_path / "dev.image.npy", np.ones((count, 1, 2)))
-    with pytest.raises(UserError, match=rf"dev\.image\.npy has {count} arrays, .*dev\.b has 4 lines; every line needs"):
+    with pytest.raises(UserError, match=rf"dev\.image\.npy has {count} arrays, .*dev\.b has 4 lines; expected one"):
         Dataset.prepare(config, TEXT, 1, tmp_path / "run")
 
 

@@ -56,7 +56,7 @@ def test_which_languages_there_are_is_found(name: str, tmp_path: Path) -> None:
 def test_a_language_that_is_not_there_is_told(name: str, tmp_path: Path) -> None:
     path = written.write(tmp_path, name, PAIRS)
     for read in (formats.texts, formats.find_languages):
-        with pytest.raises(UserError, match=r"^\S*x\.\w+.*\bfr\b|which two") as raised:
+        with pytest.raises(UserError, match=r"^\S*x\.\w+.*\bfr\b|choose two") as raised:
             list(read(path, ("en", "fr")))
         assert "\n" not in str(raised.value)
 
@@ -387,7 +387,7 @@ def test_a_unit_of_many_languages_lacks_some(tmp_path: Path) -> None:
     texts = "".join(f"<tu>{''.join(tuv.format(*text) for text in unit)}</tu>" for unit in units)
     (tmp_path / "x.tmx").write_text(f"<tmx><body>{texts}</body></tmx>")
     assert list(formats.texts(str(tmp_path / "x.tmx"), ("en", "de"))) == [("a", "c"), ("e", "")]
-    with pytest.raises(UserError, match="which two"):
+    with pytest.raises(UserError, match="choose two"):
         formats.find_languages(str(tmp_path / "x.tmx"))
 
 

@@ -186,7 +186,7 @@ def test_what_is_wrong_is_told(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr("timm.create_model", refuse)
     message = shell.fails(*seen, *options[:2])
-    assert message.startswith("timm:test_resnet: its weights cannot be downloaded (offline); name a file of them with")
+    assert message.startswith("timm:test_resnet: its weights cannot be downloaded (offline); pass a weight file with")
     monkeypatch.setattr("dragoman.corpus.images.import_module", missing)
     assert "pip install -c constraints.txt -e '.[images]'" in shell.fails(*seen, *options)
 

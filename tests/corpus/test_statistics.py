@@ -45,7 +45,7 @@ def test_links_are_counted_and_checked(tmp_path: Path, golden: Golden) -> None:
     ]
     report(tmp_path, ["a b c"] * 6, ["A B C"] * 6)
     links.write_text("1-1 2-2\n" * 6, encoding="utf-8")
-    assert str(describe_links(place, "en", "de")).endswith("no link has a word 0, and links have to count words from 0")
+    assert str(describe_links(place, "en", "de")).endswith("no link has a word 0; words must be counted from 0")
     links.write_text("1-1 2-2\n" * 5 + "0-1\n", encoding="utf-8")
     assert "word 0" not in str(describe_links(place, "en", "de"))
     report(tmp_path, ["a\tcat"], ["EINE\x01KATZE"])  # as training reads them: two words and one
@@ -91,7 +91,7 @@ def test_offenders_are_named_by_line(tmp_path: Path) -> None:
         "target identical to source": (1, ("11",)),
         "pair repeated": (1, ("21",)),
         "source repeated with another target": (1, ("31",)),
-        "lengths unlike the rest": (1, ("41",)),
+        "unusual length ratio": (1, ("41",)),
         "numbers differ": (3, ("5", "8", "61")),
         "decoded twice (such as \u00c3\u00a4 for \u00e4)": (1, ("71",)),
     }
@@ -107,7 +107,7 @@ def test_a_shift_between_the_files_is_noticed(tmp_path: Path) -> None:
     source, target = clean(1000)
     del target[400]
     target.append("the end")
-    assert findings_by_name(report(tmp_path, source, target))["lengths agree better a line or more apart"] == (
+    assert findings_by_name(report(tmp_path, source, target))["lengths match better with an offset"] == (
         3,
         ("401", "601", "801"),
     )

@@ -277,8 +277,11 @@ def test_other_links_are_prepared_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("links", "message"),
     [
-        (["0-0", "0-3"], r"train\.en-de\.align:2: the link 0-3 lies beyond the sentence pair, which has 4 and 3 words"),
-        (["0-0", "0-0", "1-0"], r"train\.en-de\.align:3: the link 1-0 lies beyond the sentence pair"),
+        (
+            ["0-0", "0-3"],
+            r"train\.en-de\.align:2: the link 0-3 is out of range for the sentence pair, which has 4 and 3 words",
+        ),
+        (["0-0", "0-0", "1-0"], r"train\.en-de\.align:3: the link 1-0 is out of range for the sentence pair"),
         (["0-0", "", "", "0:0"], r"train\.en-de\.align:4: '0:0' is not a link"),
     ],
 )
@@ -417,7 +420,7 @@ def test_faults_of_the_corpus_are_told(tmp_path: Path, golden: Golden) -> None:
     for name, source, target, message in (
         ("empty", [], [], r"dev: the development corpus is empty$"),
         ("unequal", ["a", "b"], ["A"], r"dev\.en has 2 lines, .*dev\.de has 1"),
-        ("useless", ["a", ""], ["", "B"], r"train: no pair to train on: 0 of 2 pairs \(left out: 2 with"),
+        ("useless", ["a", ""], ["", "B"], r"train: no pairs to train on: 0 of 2 pairs \(left out: 2 with"),
     ):
         settings = corpus(tmp_path / name, source, target)
         if name == "useless":

@@ -370,7 +370,7 @@ def test_charts_diagrams_and_comments_are_translated(part: str, content: str, ex
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"PK\x03\x04 damaged"])
 def test_what_is_no_document_is_told(data: bytes) -> None:
-    with pytest.raises(UserError, match=r"x\.docx: is no document of Office"):
+    with pytest.raises(UserError, match=r"x\.docx: invalid Office document"):
         opened(data)
 
 

@@ -158,7 +158,7 @@ def test_a_comment_in_a_translation_stands_for_no_code(translation: str) -> None
     ],
 )
 def test_what_is_no_subtitle_is_refused_with_its_line(name: str, text: str, line: int) -> None:
-    with pytest.raises(UserError, match=rf"^x\.\w+:{line}: is no subtitle"):
+    with pytest.raises(UserError, match=rf"^x\.\w+:{line}: invalid subtitle"):
         read(name, text)
 
 

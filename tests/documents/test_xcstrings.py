@@ -171,11 +171,11 @@ def test_the_language_may_have_a_region() -> None:
     ("text", "message"),
     [
         ('{"a":\n', r"a\.xcstrings:2: not JSON"),
-        ("[]", r"a\.xcstrings:1: is no string catalogue"),
-        ('{"strings": {"a": []}}', r"a\.xcstrings: is no string catalogue of Xcode \(a string has another form\)"),
-        ('{"strings": {"a": {"localizations": {"fr": "x"}}}}', "another form"),
-        ('{"strings": {"a": {"localizations": {"en": {"variations": {"plural": []}}}}}}', "another form"),
-        (NESTED, "another form"),
+        ("[]", r"a\.xcstrings:1: invalid Xcode string catalog"),
+        ('{"strings": {"a": []}}', r"a\.xcstrings: invalid Xcode string catalog \(a string has an unknown form\)"),
+        ('{"strings": {"a": {"localizations": {"fr": "x"}}}}', "unknown form"),
+        ('{"strings": {"a": {"localizations": {"en": {"variations": {"plural": []}}}}}}', "unknown form"),
+        (NESTED, "unknown form"),
         ('{"strings": {}, "sourceLanguage": "de"}', r"a\.xcstrings: is in de, and the run translates en"),
     ],
 )

@@ -116,7 +116,7 @@ def test_copy_refuses_states_that_do_not_fit(encoder: StateShape, decoder: State
 
 @pytest.mark.parametrize("kind", [FinalStateBridge, CopyBridge])
 def test_a_final_state_that_is_not_there_is_refused(kind: type[Bridge]) -> None:
-    with pytest.raises(ValueError, match="this encoder has none; use 'mean' or 'zero'"):
+    with pytest.raises(ValueError, match="requires an encoder with a final state; use 'mean' or 'zero'"):
         kind((StateShape(0, 3, 0),), StateShape(1, 3, 1))
 
 

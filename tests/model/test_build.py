@@ -152,16 +152,16 @@ def test_self_attention_trains_on_either_side(encoder: Any, decoder: Any, score:
 
 
 REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
-    ({"score": "dot", "decoder": {"size": 5}}, ("attention", "score"), "size 5 with encoder states of size 4"),
+    ({"score": "dot", "decoder": {"size": 5}}, ("attention", "score"), "decoder state (5) and encoder states (4)"),
     ({"score": "scaled_dot", "encoder": {"size": 5}}, ("attention", "score"), "use 'bilinear'"),
-    ({"embedding": {"target": "hybrid"}}, ("embedding", "target"), "is for words of sources"),
+    ({"embedding": {"target": "hybrid"}}, ("embedding", "target"), "is only available for sources"),
     ({"score": "dott"}, ("attention", "score", "kind"), "did you mean 'dot'"),
     ({"score": {"kind": "additive", "sise": 3}}, ("attention", "score", "sise"), "did you mean 'size'"),
     ({"score": {"kind": "none", "size": 3}}, ("attention", "score", "size"), "'none' has no options"),
     ({"bridge": "copy", "decoder": {"size": 5}}, ("bridge",), "use 'final'"),
     ({"bridge": "copy", "decoder": {"layers": 2}}, ("bridge",), "use layers: first"),
     ({"bridge": "copy", "decoder": {"cell": "lstm"}}, ("bridge",), "encoder has 1 of size 4 and the decoder 2"),
-    ({"bridge": "zero", "score": "none"}, ("bridge",), "the decoder knows nothing of the source"),
+    ({"bridge": "zero", "score": "none"}, ("bridge",), "the decoder has no access to the source"),
     ({"encoder": {"direction": "both"}}, ("encoder", "direction"), "forward, reversed, bidirectional"),
     ({"decoder": {"attention": "dot"}}, ("decoder", "attention"), "unknown key"),
     (
@@ -171,10 +171,10 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ),
     ({"embedding": {"tie": "output"}, "decoder": {"readout": "concat"}}, ("output",), "features have size 8"),
     ({"embedding": {"tie": "all"}, "decoder": {"readout_size": 3}}, ("output",), "without readout_size"),
-    ({"encoder": SELF}, ("bridge",), "this encoder has none; use 'mean' or 'zero'"),
-    ({"encoder": SELF, "bridge": "copy"}, ("bridge",), "this encoder has none; use 'mean' or 'zero'"),
-    ({"decoder": SELF}, ("bridge",), "is 'final', and this decoder starts from no state; use 'none'"),
-    ({"decoder": SELF, "bridge": "zero"}, ("bridge",), "is 'zero', and this decoder starts from no state; use 'none'"),
+    ({"encoder": SELF}, ("bridge",), "requires an encoder with a final state; use 'mean' or 'zero'"),
+    ({"encoder": SELF, "bridge": "copy"}, ("bridge",), "requires an encoder with a final state; use 'mean' or 'zero'"),
+    ({"decoder": SELF}, ("bridge",), "is 'final', but this decoder has no initial state; use 'none'"),
+    ({"decoder": SELF, "bridge": "zero"}, ("bridge",), "is 'zero', but this decoder has no initial state; use 'none'"),
     ({"bridge": "none"}, ("bridge",), "this decoder starts from a state; use 'final', 'zero', 'mean' or 'copy'"),
     ({"decoder": SELF, "bridge": "none", "score": "none"}, ("decoder",), "a score other than none"),
     (
@@ -183,18 +183,22 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
         "without readout_size",
     ),
     ({"output": {"label_smoothing": 1.0}}, ("output", "label_smoothing"), "less than 1"),
-    ({"output": {"kind": "pointer"}, "score": "none"}, ("output",), "'pointer' reads attention, and there is none"),
+    ({"output": {"kind": "pointer"}, "score": "none"}, ("output",), "'pointer' requires attention"),
     ({"output": {"kind": "pointer", "supervised": 1}}, ("output", "supervised"), "true or false"),
     (
         {"attention": {"sentences": "|", "window": "monotonic"}},
         ("attention", "sentences"),
-        "looks at all of a document; use window: none",
+        "cannot be combined with a window; use window: none",
     ),
-    ({"encoder": {"kind": "convolutional"}}, ("bridge",), "this encoder has none; use 'mean' or 'zero'"),
+    (
+        {"encoder": {"kind": "convolutional"}},
+        ("bridge",),
+        "requires an encoder with a final state; use 'mean' or 'zero'",
+    ),
     (
         {"encoder": {"kind": "convolutional"}, "bridge": {"kind": "copy", "layers": "first"}},
         ("bridge",),
-        "this encoder has none; use 'mean' or 'zero'",
+        "requires an encoder with a final state; use 'mean' or 'zero'",
     ),
 ]
 

@@ -195,17 +195,17 @@ REFUSED: list[tuple[dict[str, Any], tuple[str | int, ...], str]] = [
     (
         {"attention": {"terms": ["coverage_embedding"]}},
         ("attention", "terms", 0),
-        "'coverage_embedding' is about symbols",
+        "'coverage_embedding' requires a text source",
     ),
-    ({"attention": {"terms": ["wait"]}, "bridge": "zero"}, ("attention", "terms", 0), "'wait' is about symbols"),
-    ({"attention": {"sentences": "."}}, ("attention", "sentences"), "are of symbols, and regions"),
+    ({"attention": {"terms": ["wait"]}, "bridge": "zero"}, ("attention", "terms", 0), "'wait' requires a text source"),
+    ({"attention": {"sentences": "."}}, ("attention", "sentences"), "require a text source"),
     (
         {"initial_state_only": ["image"], "bridge": "zero"},
         ("initial_state_only",),
         "starts from nothing (model.bridge: zero)",
     ),
     ({"combination": "sum", "features": {"kind": "projection", "size": 3}}, ("combination",), "sizes 4, 3"),
-    ({"decoder": {"kind": "self_attention", "heads": 2}, "bridge": "none"}, ("decoder",), "attends to one source"),
+    ({"decoder": {"kind": "self_attention", "heads": 2}, "bridge": "none"}, ("decoder",), "supports a single source"),
     ({"score": "dot", "features": {"kind": "projection", "size": 3}}, ("attention", "score"), "states of size 3"),
     ({"features": {"kind": "self_attention", "size": 4, "heads": 2}}, ("bridge",), "use 'mean'"),
 ]

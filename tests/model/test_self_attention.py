@@ -151,10 +151,10 @@ def test_dropout_acts_on_what_each_sublayer_adds_in_training_alone() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"size": 8, "heads": 3}, "divides its size of 8 among 3 heads, which leaves a remainder"),
-        ({"size": 6, "heads": 2}, "a head has 3, which is odd"),
-        ({"heads": 2, "positions": "rotary", "longest": 9}, "longest goes with positions: learned"),
-        ({"heads": 2, "positions": "none", "longest": 9}, "longest goes with positions: learned"),
+        ({"size": 8, "heads": 3}, "size 8 is not divisible by 3 heads"),
+        ({"size": 6, "heads": 2}, "even head size for positions: rotary, found 3"),
+        ({"heads": 2, "positions": "rotary", "longest": 9}, "longest requires positions: learned"),
+        ({"heads": 2, "positions": "none", "longest": 9}, "longest requires positions: learned"),
     ],
 )
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])

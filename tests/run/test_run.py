@@ -211,4 +211,4 @@ def test_what_is_not_a_run_is_said_so(make: Callable[[Path], Any], message: str,
 def test_a_run_without_weights_says_how_to_get_them(run: Path) -> None:
     for name in WEIGHTS:
         RunFolder(run).weights(name).unlink()
-    assert error_of(run) == f"{run}: this run has no weights yet; `dragoman train` makes them"
+    assert error_of(run) == f"{run}: this run has no weights yet; run `dragoman train` first"

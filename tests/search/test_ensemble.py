@@ -67,7 +67,7 @@ def test_it_is_told_what_all_would_say_first() -> None:
 
 
 def test_models_that_begin_differently_are_no_ensemble() -> None:
-    with pytest.raises(ValueError, match="begin with different symbols"):
+    with pytest.raises(ValueError, match="different start symbols"):
         Ensemble([MODELS[0], build_model(start_symbol="eos")], [1, 1])
 
 

@@ -160,7 +160,7 @@ def test_reordered_rows_go_on_as_if_all_of_their_state_had_moved(decoder: dict[s
 def test_the_source_is_there_once_for_all_rows_of_a_sentence(decoder: dict[str, Any], score: str) -> None:
     """Three rows a sentence, of which one leaves: as with a source for each row."""
     if score == "none" and (decoder.get("attend", "after") != "after" or decoder.get("input_feeding") == "context"):
-        pytest.skip("needs attention")
+        pytest.skip("requires attention")
     model = build_model(decoder=decoder, score=score)
     begun = model.predict(torch.tensor([4, 5, 6]), model.begin(BATCH.sources)).state
     shared = copied = begun

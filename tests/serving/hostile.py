@@ -182,7 +182,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     with TemporaryDirectory() as folder:
         run = options.run or toy.trained(Path(folder))
-        # Translations that are remembered on purpose are no growth: their memory has a limit, a small one here.
+        # Translations in the cache on purpose are no growth: their memory has a limit, a small one here.
         words = ["serve", str(run), "--port", "0", "--threads", "1", "--cache", "8"]
         command = [sys.executable, "-m", "dragoman", *words]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server, ThreadPoolExecutor(1) as reading:

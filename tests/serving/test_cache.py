@@ -1,4 +1,4 @@
-"""Translations that are remembered."""
+"""Translations in the cache."""
 
 import cProfile
 import tracemalloc

@@ -369,7 +369,7 @@ def test_forms_are_utf_8(opened: Open, tmp_path: Path, body: bytes) -> None:
 def test_damaged_forms_are_refused(client: TestClient, text: bytes) -> None:
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     answer = client.post("/translate", content=b"source=en&target=fr&q=" + text, headers=headers)
-    assert (answer.status_code, answer.json()) == (400, {"error": "Invalid request: the form is damaged"})
+    assert (answer.status_code, answer.json()) == (400, {"error": "Invalid request: malformed form data"})
 
 
 def test_line_ends_of_forms_count_as_one_character(client: TestClient) -> None:

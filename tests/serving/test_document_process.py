@@ -346,7 +346,7 @@ def test_limits_grow_with_the_document_and_are_lifted(monkeypatch: pytest.Monkey
 @pytest.mark.slow
 def test_a_costly_upload_is_one_line(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     async def costly(*_: object, **__: object) -> None:
-        raise CostlyError("it takes too much time or memory for its size")
+        raise CostlyError("it requires too much time or memory for its size")
 
     monkeypatch.setattr(DocumentProcess, "read", costly)
     with opened() as client:
@@ -356,5 +356,5 @@ def test_a_costly_upload_is_one_line(opened: Open, monkeypatch: pytest.MonkeyPat
             client.post("/translate", json={"q": "<b>one</b>", "format": "html", **PAIR}),
         ]
     for answer, kind in zip(answers, ("file", "text"), strict=True):
-        line = f"Cannot translate {kind}: it takes too much time or memory for its size"
+        line = f"Cannot translate {kind}: it requires too much time or memory for its size"
         assert (answer.status_code, answer.json()) == (413, {"error": line})

@@ -75,7 +75,7 @@ def test_the_glossary_of_a_request_applies_to_a_file(client: TestClient) -> None
         ("a.json", b"1" * 5_000, {}, "Cannot translate file: a.json:1: not JSON (a number has too many digits)"),
         ("a.json", b"\n-" + b"1" * 5_000, {"glossary": "[]"}, "Cannot translate file: a.json:1: not JSON (a number"),
         ("a.yaml", b"[" * 400, {}, "Cannot translate file: "),
-        ("C:\\x\\a.docx", b"PK", {}, "Cannot translate file: a.docx: is no document of Office"),
+        ("C:\\x\\a.docx", b"PK", {}, "Cannot translate file: a.docx: invalid Office document"),
         ("a.txt", b"one " * 700, {}, "Invalid request: request (2794) exceeds text limit (2500)"),
         (
             "a.txt",
@@ -131,8 +131,8 @@ def test_a_damaged_archive_is_told(client: TestClient) -> None:
         archive.writestr("word/media/a.png", "picture")
     whole = buffer.getvalue()
     line = damaged(client, whole.replace(b"picture", b"pictures"[1:]))
-    assert line == "Cannot translate file: a.docx: is no document of Office (Bad CRC-32 for file 'word/media/a.png')"
-    assert "is no document of Office" in damaged(client, whole[:40] + whole[46:])
+    assert line == "Cannot translate file: a.docx: invalid Office document (Bad CRC-32 for file 'word/media/a.png')"
+    assert "invalid Office document" in damaged(client, whole[:40] + whole[46:])
 
 
 def test_a_file_that_cannot_be_written_is_told(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,7 +220,7 @@ def test_few_files_are_in_memory_at_once(opened: Open, monkeypatch: pytest.Monke
         answers = list(clients.map(lambda _: sent(client, "a.txt", b"one\n"), range(3)))
     assert sorted(answer.status_code for answer in answers) == [400, 400, 503]
     (busy,) = (answer for answer in answers if answer.status_code == 503)
-    assert busy.json() == {"error": "Service is busy: other files are translated"}
+    assert busy.json() == {"error": "Service is busy: other files are being translated"}
     assert busy.headers["retry-after"] == "60"
     assert len(reads) == 2
     assert reads[1] - reads[0] > 1

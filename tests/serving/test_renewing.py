@@ -88,7 +88,7 @@ def test_keys_are_read_again(copied: Path, tmp_path: Path, caplog: pytest.LogCap
         path.write_text("damaged")
         await backend.renew()
         assert keys.name(bob) == "bob"
-        assert "keys are not taken in" in caplog.text
+        assert "keys not reloaded" in caplog.text
         await service.close()
 
     asyncio.run(test())
@@ -162,11 +162,11 @@ def test_a_signal_takes_a_run_in_and_no_request_is_dropped(copied: Path) -> None
             whole = (copied / "model.safetensors").read_bytes()
             (copied / "model.safetensors").write_bytes(whole[: len(whole) // 2])  # as a copy that is under way
             os.kill(server.pid, signal.SIGHUP)
-            _until(server, "not taken in")
+            _until(server, "not reloaded")
             (copied / "model.safetensors").write_bytes(whole)
             spoil(copied)
             os.kill(server.pid, signal.SIGHUP)
-            _until(server, "taken in")
+            _until(server, "reloaded")
             end = time.monotonic() + 20
             while answers[-1] == "trois deux un" and time.monotonic() < end:
                 time.sleep(0.02)

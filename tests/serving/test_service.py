@@ -84,7 +84,7 @@ def test_only_direct_translations_are_explained(run: Path) -> None:
     service = Service(
         [ServedModel(f"to {pair[1]}", dragoman.load(run), (pair,)) for pair in (("en", "fr"), ("fr", "de"))]
     )
-    with pytest.raises(UserError, match=r"^en to de goes through fr; only direct translations are explained$"):
+    with pytest.raises(UserError, match=r"^en to de uses the pivot fr; only direct translations can be explained$"):
         asyncio.run(service.explain(TranslationItem("one"), "en", "de"))
 
 
@@ -326,7 +326,7 @@ def test_glossaries_hold_for_all_and_are_read_again(run: Path, two: Path, tmp_pa
 
 def test_a_run_that_reads_numbers_does_not_serve(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "Language", FeatureSource)
-    with pytest.raises(UserError, match="run: reads en, and a service takes texts alone, no numbers"):
+    with pytest.raises(UserError, match="run: reads en, and `serve` supports text sources only"):
         ServedModel.load(run)
 
 

@@ -19,7 +19,7 @@ from tests.serving.picture import WORDS, until
 
 BOTH = {"source": ["en", "digits"], "target": "fr"}
 APART = (
-    "Invalid request: the texts cannot be read side by side: they have 2 and 1 lines, or long lines of other lengths"
+    "Invalid request: the texts do not match line by line: they have 2 and 1 lines, or long lines of different lengths"
 )
 CHOOSE = """const chosen = document.querySelector('#source');
 chosen.value = 'en+digits';
@@ -83,10 +83,10 @@ def test_sentences_are_sent_as_they_are_done(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("parameters", "line"),
     [
-        ({"q": "one"}, "Invalid request: expected a text for each source once, found 1 for 2"),
+        ({"q": "one"}, "Invalid request: expected one text per source, found 1 for 2"),
         (
             {"q": ["1", "2"], "source": ["en", "en"]},
-            "Invalid request: expected a text for each source once, found 2 for 2",
+            "Invalid request: expected one text per source, found 2 for 2",
         ),
         ({"q": ["one", "un"], "source": ["en", "fr"]}, "en and fr to fr is not supported"),
         ({"q": ["one", "1"], "target": "de"}, "en and digits to de is not supported"),

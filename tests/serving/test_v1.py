@@ -184,7 +184,7 @@ def test_terms(client: TestClient) -> None:
         ({"min_confidence": True}, "Invalid request: min_confidence: expected a number from 0 to 1"),
         ({"min_confidence": "0.5"}, "Invalid request: min_confidence: expected a number from 0 to 1"),
         ({"min_confidence": 0.5}, "Invalid request: min_confidence needs a calibrated run from en to fr"),
-        ({"q": ["one", "two"]}, "Invalid request: expected a text for each source once, found 2 for 1"),
+        ({"q": ["one", "two"]}, "Invalid request: expected one text per source, found 2 for 1"),
         ({"q": "one", "source": ["xx"]}, "xx to fr is not supported"),
     ],
 )
@@ -245,7 +245,7 @@ def test_spans_that_a_model_does_not_read_are_not_explained(client: TestClient) 
         ({"q": "{name}"}, "Cannot translate text: there are no words to explain"),
         ({"contrast": 1}, "Invalid request: contrast is no string"),
         ({"q": "x" * 501}, "Invalid request: request (501) exceeds text limit (500)"),
-        ({"translation": "x" * 501}, "Invalid request: a text of more than 500 characters is not explained"),
+        ({"translation": "x" * 501}, "Invalid request: texts of more than 500 characters cannot be explained"),
         (
             {"translation": "un " * 120},
             "Cannot translate text: only sentences of up to 100 words and symbols are explained",
@@ -312,7 +312,7 @@ def test_a_calibrated_run_is_sure_or_says_nothing(
         assert client.post("/translate", json={"q": page, "format": "html", **PAIR}).json()["translatedText"] == page
     with opened(least=1.0) as client:
         answer = client.post("/v1/explain", json={"q": "six one", **PAIR})
-        assert answer.json() == {"error": "Cannot translate text: the model is not sure enough of its translation"}
+        assert answer.json() == {"error": "Cannot translate text: the confidence of the translation is too low"}
         explained = client.post("/v1/explain", json={"q": "six one", **PAIR, "translation": "un six"})
         assert explained.status_code == 200
         assert len(explained.json()["confidence"]["words"]) == len(explained.json()["words"])

@@ -54,7 +54,7 @@ def test_words_other_than_those_of_the_gold_links_are_told(shell: Shell) -> None
     shell.write("gold", "0-0 1-1\n0-0\n" * 10)
     message = shell("align", "test.en", "test.fr", "--gold=gold", "-o", "links").err
     assert message.startswith(
-        "--gold: 10 of 20 pairs have other words than those between spaces; if its links count these"
+        "--gold: 10 of 20 pairs are not split at spaces only; if --gold counts words between spaces"
     )
     assert "--gold" not in shell("align", "test.en", "test.fr", "--gold=gold", "-o=x", "--pretokenizer=whitespace").err
 
@@ -98,7 +98,7 @@ def test_what_cannot_be_aligned_has_an_empty_line(shell: Shell) -> None:
         shell.write(f"empty.{name}", "")
     outcome = shell("align", "gaps.en", "gaps.fr")
     assert outcome.lines == ["", *GOLD, "", ""]
-    assert outcome.err.startswith("1 pairs have no links: ")
+    assert outcome.err.startswith("1 pairs were not aligned: ")
     assert shell("align", "empty.en", "empty.fr") == shell("align", "empty", "--columns=en,fr")
     assert shell("align", "empty.en", "empty.fr").lines == []
 

@@ -66,7 +66,7 @@ def test_copies_are_their_own_sources(shell: Shell) -> None:
     assert shell("augment", "copy", "mono.fr", "-o", "tagged", *NAMES, "--tag", "two\nlines").code == 0
     assert pairs(shell, "tagged", "en", "fr")[0] == ("two lines un deux", "un deux")
     message = shell.fails("augment", "copy", "mono.fr", "-o", "copies", "--source-name", "fr", "--target-name", "fr")
-    assert message == "copies: source and target are both called 'fr'; they would be one file"
+    assert message == "copies: source and target are both called 'fr'; use different names"
 
 
 @pytest.mark.spec("E3")
@@ -93,7 +93,7 @@ def test_what_was_made_can_be_trained_on(copied: Shell) -> None:
 
 def test_nothing_that_is_read_is_replaced_and_no_line_is_cut(copied: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     message = copied.fails("augment", "noise", "train.en", "train.fr", *NAMES, "-o", "train")
-    assert message == "--output train.en: is read, and would be replaced; name another file"
+    assert message == "--output train.en: is an input file and would be overwritten; name another file"
     copied.write("side.en", "one\n \ntwo\n")
     copied.write("side.fr", "un\ndeux\n\n")
     assert copied("augment", "noise", "side.en", "side.fr", *NAMES, "-o", "noisy", "--tag", "<n>").code == 0
@@ -101,13 +101,13 @@ def test_nothing_that_is_read_is_replaced_and_no_line_is_cut(copied: Shell, monk
     monkeypatch.setattr("dragoman.translation.source_inputs.LONGEST", 3)
     copied.write("long.en", "one two\none two three four\n")
     done = copied("augment", "forward", "runs/toy", "long.en", "-o", "ft")
-    assert "long.en: 1 line is too long to be read whole, and left out\n" in done.err
+    assert "long.en: 1 line is too long, and left out\n" in done.err
     assert len(pairs(copied, "ft", "en", "fr")) == 1
     for name in ("cut.en", "cut.fr"):
         copied.write(name, f"one\n{'x' * 50_001}\n{'y' * 50_000}\n")
     for words in (("copy", "cut.fr"), ("noise", "cut.en", "cut.fr")):
         done = copied("augment", *words, *NAMES, "-o", words[0])
-        assert f"{words[1]}: 1 line is too long to be read whole, and left out\n" in done.err
+        assert f"{words[1]}: 1 line is too long, and left out\n" in done.err
         assert [target for _, target in pairs(copied, words[0], "en", "fr")] == ["one", "y" * 50_000]
 
 
@@ -137,5 +137,5 @@ def test_half_a_corpus_does_not_stay(
 def test_no_corpus_is_made_of_nothing(shell: Shell) -> None:
     shell.write("blank.fr", "\n \n")
     outcome = shell("augment", "copy", "blank.fr", "-o", "none", *NAMES)
-    assert (outcome.code, outcome.err.splitlines()[-1]) == (1, "none: there is no pair to write")
+    assert (outcome.code, outcome.err.splitlines()[-1]) == (1, "none: no pairs to write")
     assert not list(shell.folder.glob("none.*"))

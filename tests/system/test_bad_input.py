@@ -61,7 +61,7 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         ("dictionary runs/toy test.en nothing.fr", "nothing.fr"),
         ("dictionary test.en", "test.en"),
         ("dictionary - -", "-"),
-        ("dictionary runs/toy test.en test.fr --min-count=99", "no word has a translation"),
+        ("dictionary runs/toy test.en test.fr --min-count=99", "no translation passes --min-count"),
         ("translate runs/toy test.en --dictionary nothing.tsv", "nothing.tsv"),
         ("translate runs/toy test.en --dictionary test.en", "test.en:1"),
         ("translate runs/toy test.en --dictionary latin.en --no-replace-unk", "--dictionary"),

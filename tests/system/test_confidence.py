@@ -62,7 +62,7 @@ def test_the_weights_that_are_named_are_measured(copied: Shell) -> None:
 def test_translations_of_other_sources_are_told(copied: Shell) -> None:
     copied.write("test.one", "one\n" * 30)
     copied.write("test.six", "six six six six six six\n" * 30)
-    message = "says these translations no better than by chance; are they of these sources?"
+    message = "assigns these translations no more than chance probability; check that they match the sources"
     outcome = copied("calibrate", "runs/toy", "--source=test.one", "--reference=test.six")
     assert (outcome.code, message in outcome.err) == (0, True)
     assert message not in copied(*CALIBRATE).err
@@ -100,7 +100,7 @@ def test_lines_below_the_least_confidence_are_empty(calibrated: Shell) -> None:
     assert outcome.lines == ["" if number in empty else line for number, line in enumerate(whole)]
     reported = re.findall(r"^test\.en:(\d+): left empty, its confidence is (0\.\d{3})$", outcome.err, re.MULTILINE)
     assert reported == [(str(number + 1), f"{sure[number]:.3f}") for number in empty]
-    assert "test.en: 4 of 6 lines were left empty, whose confidence is below 0." in outcome.err
+    assert "test.en: 4 of 6 lines were left empty: confidence is below 0." in outcome.err
     for number, line in enumerate(calibrated(*TRANSLATE, least, "--json", "--n-best=2").lines):
         value = json.loads(line)
         assert value["text"] == outcome.lines[number]

@@ -52,7 +52,7 @@ def test_words_are_aligned_in_lower_case_and_stay_as_they_are_written(shell: She
     assert best(written) == {one.title(): other.upper() for one, other in toy.WORDS.items()}
     few = shell("dictionary", "pairs.tsv", "--min-count=5", "--min-probability=0.5")
     assert len(few.lines) == 7
-    assert shell.fails("dictionary", "pairs.tsv", "--min-count=1000").startswith("no word has a translation")
+    assert shell.fails("dictionary", "pairs.tsv", "--min-count=1000").startswith("no translation passes --min-count")
 
 
 @pytest.mark.spec("D4")
@@ -113,6 +113,8 @@ def test_what_is_counted_translates_words_that_the_model_does_not_know(shell: Sh
 
 def test_two_languages_have_one_dictionary(copied: Shell) -> None:
     copied.write("runs/toy/dictionary.tsv", "one\tuna\n")
-    assert copied.fails("translate", "runs/toy", "test.en", "--pivot", "en").startswith("--pivot: a dictionary")
+    assert copied.fails("translate", "runs/toy", "test.en", "--pivot", "en").startswith(
+        "--pivot: cannot be combined with --dictionary"
+    )
     copied.write("runs/toy/dictionary.tsv", "one\n")
     assert copied.fails("translate", "runs/toy", "test.en").startswith("runs/toy/dictionary.tsv:1: expected")

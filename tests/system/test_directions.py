@@ -26,4 +26,4 @@ def test_train_makes_a_run_for_each_direction(shell: Shell) -> None:
     assert "fr to en" in info.out
     again = shell("train", "toy.yaml", "--training.objective", "agreement")
     assert again.code == 0, again.err
-    assert "is finished" in again.err
+    assert "training has finished" in again.err

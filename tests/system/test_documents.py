@@ -69,13 +69,13 @@ def test_a_half_of_a_character_is_no_trouble(copied: Shell) -> None:
 def test_documents_of_other_formats_are_no_lines(name: str, copied: Shell) -> None:
     copied.write(name, "one\n")
     message = copied.fails("translate", "runs/toy", name, "-o", "y")
-    assert message.startswith(f"{name}: is no document that can be translated with its layout; if it has one sentence")
+    assert message.startswith(f"{name}: is not a supported document format; if it has one sentence")
     assert not (copied.folder / "y").exists()
 
 
 def test_lines_are_not_written_packed(copied: Shell) -> None:
     message = copied.fails("translate", "runs/toy", "test.en", "-o", "y.txt.gz")
-    assert message == "y.txt.gz: is written as it is; name it without .gz"
+    assert message == "y.txt.gz: is written uncompressed; name it without .gz"
 
 
 def test_an_archive_that_is_no_document_is_told(copied: Shell) -> None:
@@ -84,13 +84,16 @@ def test_an_archive_that_is_no_document_is_told(copied: Shell) -> None:
         archive.writestr("content.xml", "<x/>")
     (copied.folder / "x.docx").write_bytes(buffer.getvalue())
     message = copied.fails("translate", "runs/toy", "x.docx", "-o", "y.docx")
-    assert message == "x.docx: is no document of Word or PowerPoint, and has no text of one"
+    assert message == "x.docx: is not a Word or PowerPoint document"
 
 
 def test_a_template_is_refused(copied: Shell, golden: Golden) -> None:
     copied.write("x.pot", HEAD + BODY + FORMS)
     golden(copied.fails("translate", "runs/toy", "x.pot", "-o", "y.pot"))
-    assert copied.fails("score", "runs/toy", "x.pot", "x.pot") == "x.pot: is no text of one sentence per line"
+    assert (
+        copied.fails("score", "runs/toy", "x.pot", "x.pot")
+        == "x.pot: is neither a text with one sentence per line nor a supported document"
+    )
 
 
 @pytest.mark.parametrize("name", ["x.mo", "x.csv", "x.jsonl", "x.csv.gz"])
@@ -172,7 +175,7 @@ def test_packed_documents_are_documents(copied: Shell) -> None:
         outcome = copied("translate", "runs/toy", name)
         assert outcome.out == f"<p>{copied('translate', 'runs/toy', stdin='one two').lines[0]}</p>", outcome.err
     assert len(copied("translate", "runs/toy", "x.txt.gz").lines) == 2
-    assert copied.fails("translate", "runs/toy", "x.html", "-o", "y.html.gz").startswith("y.html.gz: a document is")
+    assert copied.fails("translate", "runs/toy", "x.html", "-o", "y.html.gz").startswith("y.html.gz: documents are")
     assert not (copied.folder / "y.html.gz").exists()
 
 

@@ -97,7 +97,7 @@ def test_a_run_of_a_later_version_is_refused(copied: Shell, golden: Golden) -> N
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"program": "another"}', "[" * 9999])
 def test_a_folder_that_training_did_not_make_is_no_run(text: str, copied: Shell) -> None:
     copied.write("runs/toy/run.json", text)
-    assert copied.fails("info", "runs/toy") == "runs/toy: not a run folder, or not a whole one (it has no run.json)"
+    assert copied.fails("info", "runs/toy") == "runs/toy: not a complete run folder (it has no run.json)"
 
 
 def test_a_configuration_of_a_users_own_is_told_like_any_other(shell: Shell) -> None:

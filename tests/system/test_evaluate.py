@@ -31,7 +31,7 @@ def scored(tmp_path: Path) -> Shell:
 def test_translations_as_json_are_no_texts(scored: Shell) -> None:
     scored.write("json", '{"version":2,"text":"one","words":["one"]}\n' * 60)
     message = scored.fails("evaluate", "ref", "-i", "json")
-    assert message == "json: has translations as JSON, expected texts; `jq -r .text` writes those"
+    assert message == "json: contains JSON, expected plain text; convert it with `jq -r .text`"
 
 
 def test_several_metrics_are_separated_by_commas(scored: Shell) -> None:
@@ -232,7 +232,7 @@ def test_options_that_would_do_nothing_are_refused(scored: Shell) -> None:
         for option in ("--metrics=chrf", "--tokenize=intl", "--unit=character", "--lowercase"):
             message = scored(*words, *by, option)
             works = option == "--lowercase" and "--by=edits" in by
-            assert (message.code, f"{option.partition('=')[0]} would change nothing of --by" in message.err) == (
+            assert (message.code, f"{option.partition('=')[0]} has no effect on --by" in message.err) == (
                 (0, False) if works else (2, True)
             )
         assert scored(*words, *by, "--by=length", "--metrics=chrf", "--lowercase").code == 0
@@ -324,7 +324,7 @@ def test_what_is_labeled_is_compared_in_nfc(task: Shell) -> None:
     message = task(*DOWNSTREAM, "-i", "good").err
     lines = (task.folder / "good").read_text("utf-8").splitlines()
     task.write("good", "\n".join([f"{lines[0]} e\u0301", *lines[1:]]) + "\n")
-    more = f"good: 1 of {len(lines)} lines are not in NFC, but are compared in it\n"
+    more = f"good: 1 of {len(lines)} lines are not in NFC and were normalized for scoring\n"
     assert task(*DOWNSTREAM, "-i", "good").err == more + message
 
 
@@ -349,7 +349,7 @@ def test_what_a_run_translates_is_labeled_too(copied: Shell) -> None:
 
 @pytest.mark.parametrize("more", [["--by=frequency", "--corpus=-"], ["--by=-"], ["--by=edits", "--edited=-"]])
 def test_standard_input_is_one_file_only(more: list[str], copied: Shell) -> None:
-    message = "-: standard input can be one of the files only"
+    message = "-: only one file can be standard input"
     assert copied.fails("evaluate", "test.fr", "-i", "-", *more, stdin="un\n" * 6).startswith(message)
     run = ("--run=runs/toy", "--source=-")
     assert copied.fails("evaluate", "test.fr", *run, *more, stdin="one\n" * 6).startswith(message)
@@ -388,7 +388,7 @@ def test_texts_are_compared_in_nfc_and_that_is_told_once_for_each_file(scored: S
     assert right.err == ""
     for words in (("nfd", "-i", "nfc"), ("nfc", "-i", "nfd"), ("nfd", "-i", "nfd"), ("nfd", "nfd", "-i", "nfc")):
         outcome = scored("evaluate", *words, metrics)
-        assert outcome.err == "nfd: 2 of 3 lines are not in NFC, but are compared in it\n"
+        assert outcome.err == "nfd: 2 of 3 lines are not in NFC and were normalized for scoring\n"
         assert outcome.out.replace("nrefs:2", "nrefs:1") == right.out
     golden(outcome.err.strip())
     assert scored("evaluate", "-i", "-", "nfc", metrics, stdin="e\u0301\n" * 3).err.startswith("<stdin>: 3 of 3 lines")
@@ -418,7 +418,7 @@ def test_of_a_run_the_references_alone_may_have_another_form(copied: Shell) -> N
     copied.write("odd.en", "one e\u0301\n" * 2)
     copied.write("odd.fr", "e\u0301 un\nun\n")
     outcome = copied("evaluate", "odd.fr", "--run=runs/toy", "--source=odd.en", "--metrics=bleu")
-    assert outcome.err == "odd.fr: 1 of 2 lines are not in NFC, but are compared in it\n"
+    assert outcome.err == "odd.fr: 1 of 2 lines are not in NFC and were normalized for scoring\n"
 
 
 def test_log_probabilities_are_not_compared_in_nfc(scored: Shell) -> None:

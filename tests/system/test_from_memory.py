@@ -92,7 +92,7 @@ def test_a_run_of_other_languages_is_not_compared(corrected: Shell) -> None:
     message = corrected.fails(
         "gate", "runs/back", "--against", "runs/toy", "--source", "train.en", "--reference", "train.fr"
     )
-    assert message == "runs/back: translates other languages than runs/toy, so neither can serve for the other"
+    assert message == "runs/back: translates other languages than runs/toy, so they cannot be compared"
     assert not (corrected.folder / "runs/back/gate.json").exists()
 
 
@@ -141,7 +141,7 @@ def test_a_post_editor_learns_from_what_a_model_had_made(corrected: Shell, monke
         mixing.CorrectedSentence("one two", "un deux", "deux un"),
         mixing.CorrectedSentence("six", "", "six"),
     ]
-    with pytest.raises(UserError, match="1 correction is too few to learn from; expected some of 2 "):
+    with pytest.raises(UserError, match="1 correction is too few to train on; expected corrections of at least 2 "):
         mixing.configure("runs/edit", corrections, {})
     corrections += [
         mixing.CorrectedSentence(f"{source} six", f"six {target}", f"{target} six")

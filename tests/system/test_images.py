@@ -162,7 +162,9 @@ def test_commands_that_look_at_a_run(seen: Shell, corpus: Path) -> None:
     assert "[image]" in (seen.folder / "page.html").read_text("utf-8")
     here = Shell(corpus)
     here.write("gold", "0-0\n" * 8)
-    assert here.fails("report", "run", "--gold", "gold").startswith("--gold has links between two sentences, and run")
+    assert here.fails("report", "run", "--gold", "gold").startswith(
+        "--gold requires a run with a single text source; run"
+    )
     changes = [f"--{key}={json.dumps(value)}" for key, value in {**WITH_IMAGE, **SENTINEL}.items()]
     places = ["--data.train=train", "--data.dev=dev"]
     output = here("debug", "data", "toy.yaml", *places, *changes).out
@@ -172,14 +174,14 @@ def test_commands_that_look_at_a_run(seen: Shell, corpus: Path) -> None:
     assert "without regions, or zeros alone: 1 (line 5)" in output
     debugged = here("debug", "config", "toy.yaml", *places, *changes)
     assert debugged.code == 0, debugged.err
-    assert "2,048 numbers in a region of image (the data know)" in debugged.out
+    assert "2,048 numbers per region of image (assumed)" in debugged.out
 
 
 @pytest.mark.slow
 def test_what_is_wrong_with_arrays_is_told(seen: Shell, golden: Golden) -> None:
     np.save(seen.folder / "short.npy", np.ones((2, REGIONS, SIZE)))
     en = ("--source", "en=test.en")
-    fault = "every line needs its own"
+    fault = "expected one per line"
     short = ("--source", "image=short.npy")
     assert seen.fails("translate", "run", *en, *short) == f"short.npy has 2 arrays, test.en has 3 lines; {fault}"
     assert seen.fails("score", "run", "test.en", "test.fr", *short).startswith("short.npy has 2 arrays, test.en has 3")
@@ -188,22 +190,24 @@ def test_what_is_wrong_with_arrays_is_told(seen: Shell, golden: Golden) -> None:
     for command in (("translate", "run", *en), ("score", "run", "test.en", "test.fr")):
         assert seen.fails(*command, *wide) == "wide.npy: 6 numbers in a region, this run has 5"
     message = seen.fails("translate", "run", *en, "--source", "image=test.fr")
-    assert message == "test.fr: expected the name of a file of arrays (.npy, .npz, .safetensors)"
+    assert message == "test.fr: expected the name of an array file (.npy, .npz, .safetensors)"
     assert seen.fails("translate", "run", stdin="one\tnone.npy\n") == "none.npy: no such file"
     assert seen.fails("translate", "run", "test.en") == (
         "test.en:1: expected 2 columns separated by tabs (en, image), found 1"
     )
-    assert seen.fails("score", "run", "test.en", "test.fr", *en).startswith("--source en=test.en: is a text, which")
+    assert seen.fails("score", "run", "test.en", "test.fr", *en).startswith("--source en=test.en: is a text source")
     assert seen.fails("augment", "forward", "run", "test.en", "-o", "x").startswith(
-        "run: reads more than one text, numb"
+        "run: expected a run with a single text source"
     )
     with pytest.raises(UserError) as raised:
         _ = dragoman.load(seen.folder / "run").source
     golden(str(raised.value))
     assert seen.fails("postedit", "run", "--translation", "test.en").startswith("run: has a source of numbers (en, im")
-    assert seen.fails("translate", "run", "both.tsv", "--shortlist", "3,3").startswith("run: candidates are")
-    assert seen.fails("translate", "run", "both.tsv", "--wait", "2").startswith("a source that is still arriving")
-    assert seen.fails("shortlist", "run").startswith("run: a shortlist needs a run of one text")
+    assert seen.fails("translate", "run", "both.tsv", "--shortlist", "3,3").startswith("run: shortlists require")
+    assert seen.fails("translate", "run", "both.tsv", "--wait", "2").startswith(
+        "simultaneous translation requires a single source"
+    )
+    assert seen.fails("shortlist", "run").startswith("run: a shortlist requires a run with a single text source")
 
 
 def test_a_run_with_images_is_not_exported(seen: Shell) -> None:
@@ -264,29 +268,29 @@ def test_a_killed_training_with_images_goes_on_to_the_same_weights(corpus: Path)
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"data.features": "picture"}, "data.features.0: 'picture' is none of data.source: en, image"),
-    ({"data.features": ["image", "image"]}, "data.features.1: 'image' is there already"),
-    ({"data.train": "train.tsv"}, "data.train: data.features stand beside PREFIX files, and train.tsv is a table"),
-    ({"model.initial_state_only": "en"}, "model.initial_state_only.0: 'en' is none of data.features"),
+    ({"data.features": "picture"}, "data.features.0: 'picture' is not in data.source: en, image"),
+    ({"data.features": ["image", "image"]}, "data.features.1: 'image' is listed twice"),
+    ({"data.train": "train.tsv"}, "data.train: data.features require PREFIX files; train.tsv is a table"),
+    ({"model.initial_state_only": "en"}, "model.initial_state_only.0: 'en' is not in data.features"),
     (
         {"data.source": "image", "model.initial_state_only": "image"},
-        "model.initial_state_only: nothing is left to attend to (which is model.attention.score: none)",
+        "model.initial_state_only: no source is left to attend to (use model.attention.score: none)",
     ),
     (
         {"data.source": "image", "data.alignments": True, "training.penalties": "supervised"},
-        "data.alignments: links are between words, and data.features are none",
+        "data.alignments: word alignments cannot be combined with data.features",
     ),
     (
         {"data.source": "image", "training.objective": "agreement"},
-        "training.objective: 'agreement' trains both directions, and data.features are no target",
+        "training.objective: 'agreement' trains both directions and cannot be combined with data.features",
     ),
     (
         {"data.source": "image", "search": {"kind": "beam", "coverage_penalty": 0.2}},
-        "search.coverage_penalty: is of words, and there are none (data.features)",
+        "search.coverage_penalty: requires a text source; data.features are numeric",
     ),
     (
         {"data.source": "image", "model.embedding.tie": "languages", "text.shared_vocabulary": True},
-        "model.embedding.tie: 'languages' is of sources that are texts",
+        "model.embedding.tie: 'languages' requires a text source",
     ),
     (
         {"data.edits": "image", "text.shared_vocabulary": True},

@@ -112,7 +112,7 @@ def test_few_sentences_have_means_alone(folder: Shell) -> None:
     folder(*MADE, "--sentences=5")
     read = folder("judge", "read", "page.key.json", *judged(folder))
     assert read.out.startswith("5 sentences, judged by")
-    assert read.err == "5 sentences are too few for intervals; these need 20\n"
+    assert read.err == "5 sentences are too few for intervals; expected at least 20\n"
     assert "±" not in read.out
     assert "p:" not in read.out
 
@@ -176,7 +176,7 @@ WRONG = {
     "a page for a key": ("judge", "read", "page.html", "anna.json"),
     "judgments for a key": ("judge", "read", "anna.json", "anna.json"),
     "a key for judgments": ("judge", "read", "page.key.json", "page.key.json"),
-    "another page": ("judge", "read", "other.key.json", "anna.json"),
+    "a different page": ("judge", "read", "other.key.json", "anna.json"),
     "twice": ("judge", "read", "page.key.json", "anna.json", "anna.json"),
     "no such system": ("judge", "read", "page.key.json", "anna.json", "--baseline=improve"),
 }

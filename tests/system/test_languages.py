@@ -201,19 +201,19 @@ def test_zero_shot_directions_are_never_trained(shell: Shell, tmp_path: Path) ->
 def test_commands_take_the_language(shell: Shell) -> None:
     assert (
         shell.fails("translate", "run", "test.en")
-        == "to which language? This run translates to de, en, fr (--to LANGUAGE)"
+        == "expected a target language: this run translates to de, en, fr (--to LANGUAGE)"
     )
     outcome = shell("translate", "run", "test.en", "--to", "de", "--alignments")
     assert outcome.code == 0, outcome.err
     assert outcome.lines != shell("translate", "run", "test.en", "--to", "fr", "--alignments").lines
     assert len(shell("score", "run", "test.en", "test.fr", "--to", "fr").lines) == 30
-    assert shell.fails("score", "run", "test.en", "test.fr").startswith("to which language?")
+    assert shell.fails("score", "run", "test.en", "test.fr").startswith("expected a target language")
     assert len(shell("align", "run", "test.en", "test.fr", "--to", "fr").lines) == 30
     assert shell.fails("align", "run", "test.en", "test.fr", "--to", "cs").startswith("this run does not translate to")
     assert shell("translate", "run", "test.en", "--to", "de", "--wait", "2").code == 0
     shell.write("shown.tsv", "one two\tzwei\n")
     assert shell("report", "run", "--sentences", "shown.tsv", "--to", "de", "-o", "page.html").code == 0
-    assert shell.fails("report", "run", "--sentences", "shown.tsv").startswith("to which language?")
+    assert shell.fails("report", "run", "--sentences", "shown.tsv").startswith("expected a target language")
     assert shell.refuses("report", "run", "--to", "de").startswith("usage: --to requires --sentences")
     assert shell.fails("shortlist", "run").startswith("run: a lexicon needs")
     assert shell.fails("translate", "run", "test.en", "--to", "de", "--shortlist", "3,3").startswith("run: candidates")
@@ -284,7 +284,7 @@ def test_commands_that_look_at_such_a_run(shell: Shell) -> None:
     assert '"pair":"de-fr"' in page
     assert "validation de-fr" in page
     shell.write("gold", "0-0\n")
-    assert "has several pairs of languages" in shell.fails("report", "run", "--gold", "gold")
+    assert "is multilingual; add --sentences and --to" in shell.fails("report", "run", "--gold", "gold")
     output = shell("debug", "data", "run/config.yaml").out
     assert f"data.train: {shell.folder / 'train-cd'}, fr and en\n" in output
     assert f"data.dev: {shell.folder / 'dev'}, de and fr\n" in output
@@ -297,10 +297,12 @@ def test_commands_that_look_at_such_a_run(shell: Shell) -> None:
 
 def test_what_is_of_one_language_alone(shell: Shell) -> None:
     shell.write("one.en", "one two\n")
-    assert "has several languages; use translate --to" in shell.fails("augment", "forward", "run", "one.en", "-o", "x")
-    assert "post-editing is of one language" in shell.fails("postedit", "run", "--translation", "one.en")
+    assert "does not support multilingual runs; use translate --to" in shell.fails(
+        "augment", "forward", "run", "one.en", "-o", "x"
+    )
+    assert "post-editing requires one target language" in shell.fails("postedit", "run", "--translation", "one.en")
     message = shell.fails("translate", "run", "--source", "de=one.en", "--to", "fr")
-    assert message == "--source de=one.en: this run has one source; name the file alone, and --to LANGUAGE"
+    assert message == "--source de=one.en: this run has one source; pass the file directly, and --to LANGUAGE"
 
 
 @pytest.mark.slow
@@ -321,17 +323,17 @@ def test_training_resumes_to_the_same_weights(shell: Shell, tmp_path: Path) -> N
     [
         (
             {"text.shared_vocabulary": False},
-            "text.shared_vocabulary: a model of data.pairs has one inventory for all languages (true)",
+            "text.shared_vocabulary: expected true: all languages of data.pairs share one vocabulary",
         ),
-        ({"data.source": "en"}, "data.source: data.pairs says it for each pair; leave out one of them"),
-        ({"data.alignments": True}, "data.alignments: not for data.pairs"),
-        ({"data.edits": "en"}, "data.edits: not for data.pairs"),
+        ({"data.source": "en"}, "data.source: conflicts with data.pairs, which sets it for each pair"),
+        ({"data.alignments": True}, "data.alignments: cannot be combined with data.pairs"),
+        ({"data.edits": "en"}, "data.edits: cannot be combined with data.pairs"),
         ({"data.temperature": 0.5}, "data.temperature: must be at least 1, found 0.5"),
         ({"data.temperature": 1, "data.weights": [1, 2, 3]}, "data.weights: has 3 numbers for 5 pairs with 'train'"),
-        ({"data.weights": [1] * 5}, "data.weights: says what data.temperature says, too; leave out one of them"),
-        ({"training.objective": "agreement"}, "training.objective: 'agreement' is of one pair"),
-        ({"training.penalties": "coverage"}, "training.penalties: are of attention to words, and"),
-        ({"training.source_dropout": 0.1}, "training.source_dropout: hides some of several sources"),
+        ({"data.weights": [1] * 5}, "data.weights: cannot be combined with data.temperature"),
+        ({"training.objective": "agreement"}, "training.objective: 'agreement' requires a single pair"),
+        ({"training.penalties": "coverage"}, "training.penalties: cannot be combined with data.pairs"),
+        ({"training.source_dropout": 0.1}, "training.source_dropout: requires several sources"),
         ({"data.pairs": 3}, "data.pairs: expected a list, each with source, target, train and dev, found 3"),
         ({"data.pairs": [3]}, "data.pairs: expected a list, each with source, target, train and dev, found [3]"),
         ({"data.pairs": []}, "data.source: required: source language"),
@@ -348,16 +350,16 @@ def test_what_cannot_work_is_told(tmp_path: Path, changed: dict[str, Any], messa
 @pytest.mark.parametrize(
     ("number", "changed", "message"),
     [
-        (1, {"source": "en", "target": "de"}, "data.pairs.1: en-de is there already; 'train' may be a list"),
+        (1, {"source": "en", "target": "de"}, "data.pairs.1: en-de is listed twice; 'train' may be a list"),
         (5, {"target": "cs"}, "data.pairs.5.target: no pair with 'train' has the target 'cs'"),
         (1, {"tain": "x"}, "data.pairs.1.tain: unknown key, did you mean 'train'?"),
         (2, {"dev": 3}, "data.pairs.2.dev: expected text, found 3"),
         (
             1,
             {"train": "ab.tsv"},
-            "data.pairs.1: ab.tsv has the columns of en-de, unless its first line names others",
+            "data.pairs.1: ab.tsv is also used by en-de; its first line must name the columns",
         ),
-        (1, {"dev": "ab.tsv"}, "data.pairs.1: ab.tsv has the columns of en-de, unless its first line names others"),
+        (1, {"dev": "ab.tsv"}, "data.pairs.1: ab.tsv is also used by en-de; its first line must name the columns"),
     ],
 )
 def test_what_is_wrong_with_a_pair_is_told_at_its_line(

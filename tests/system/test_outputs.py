@@ -46,7 +46,7 @@ def test_int8_knows_outputs_of_one_matrix(kind: str, runs: dict[str, Path]) -> N
     if OUTPUTS[kind].portable:
         assert dragoman.load(runs[kind], engine="int8").translate(LINES)
     else:
-        with pytest.raises(UserError, match=f"engine int8 does not know the output '{kind}'"):
+        with pytest.raises(UserError, match=f"engine int8 does not support the output '{kind}'"):
             dragoman.load(runs[kind], engine="int8")
 
 

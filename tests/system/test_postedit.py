@@ -195,9 +195,9 @@ def test_a_killed_post_editing_is_continued(options: tuple[str, ...], shell: She
         path.unlink()
     killed = shell.kill("translation", 2, "postedit", "run", *paths, sign=signal.SIGINT)
     assert killed.code == 130
-    assert killed.err.endswith("8 lines are in " + f"{outputs[0]}.partial, and --resume goes on from them\n")
+    assert killed.err.endswith("8 lines are in " + f"{outputs[0]}.partial, from which --resume continues\n")
     clash = shell.fails("postedit", "run", "--source", f"{outputs[0]}.partial", *paths[2:], "--resume")
-    assert clash == f"--output {outputs[0]}.partial: is read, and would be replaced; name another file"
+    assert clash == f"--output {outputs[0]}.partial: is an input file and would be overwritten; name another file"
     other = ("--source", "train.en", *paths[2:])
     message = shell.fails("postedit", "run", *other, "--resume")
     assert message == f"--resume: test.mt:1: is not the line that {outputs[0]}.partial translates"
@@ -232,15 +232,15 @@ def test_a_run_with_a_cursor_edits_and_is_not_exported(shell: Shell) -> None:
 
 def test_what_is_missing_or_too_much_is_told(shell: Shell) -> None:
     message = shell.fails("postedit", "run", "--source", "test.en", "--translation", "test.mt", "--html", "-")
-    assert message == "--html -: the lines go to standard output; write them to a file with -o"
+    assert message == "--html -: standard output already receives the lines; write them to a file with -o"
     message = shell.fails(
         "postedit", "run", "--source", "test.en", "--translation", "test.mt", "-o", "same", "--html", "./same"
     )
-    assert message == "--html same: the lines go there; name another file"
+    assert message == "--html same: is already the output file; name another file"
     nowhere = ("-o", "/dev/null", "--html", "/dev/null")
     assert shell("postedit", "run", "--source", "test.en", "--translation", "test.mt", *nowhere).code == 0
     assert shell.fails("postedit", "run", "--translation", "test.mt") == (
-        "--source: run reads what was translated (en) too"
+        "--source: run also reads the original text (en)"
     )
     shell.write("short.mt", "un\n")
     assert "test.en has 40 lines, short.mt has 1" in shell.fails(
@@ -251,17 +251,23 @@ def test_what_is_missing_or_too_much_is_told(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"data.edits": "xx"}, "data.edits: 'xx' is none of data.source: en, mt"),
-        ({"text.shared_vocabulary": False}, "data.edits: cuts source and target alike"),
-        ({"text.source.lowercase": True}, "data.edits: cuts source and target alike"),
-        ({"training.penalties": "coverage"}, "training.penalties: are of attention to one source alone"),
-        ({"training.objective": "marginal"}, "training.objective: 'marginal' cannot do with several sources"),
-        ({"training.objective": "agreement"}, "'agreement' trains both directions, and data.edits are no source"),
-        ({"constraints": "no_unknown"}, "constraints: are of a text that is written, and this run writes edits of one"),
-        ({"model.cursor": True, "data.edits": None}, "model.cursor: needs data.edits, and the edited source by itself"),
+        ({"data.edits": "xx"}, "data.edits: 'xx' is not in data.source: en, mt"),
+        ({"text.shared_vocabulary": False}, "data.edits: requires text.shared_vocabulary: true"),
+        ({"text.source.lowercase": True}, "data.edits: requires text.shared_vocabulary: true"),
+        ({"training.penalties": "coverage"}, "training.penalties: require attention to a single source"),
+        ({"training.objective": "marginal"}, "training.objective: 'marginal' does not support several sources"),
+        (
+            {"training.objective": "agreement"},
+            "'agreement' trains both directions and cannot be combined with data.edits",
+        ),
+        ({"constraints": "no_unknown"}, "constraints: cannot be combined with data.edits"),
+        (
+            {"model.cursor": True, "data.edits": None},
+            "model.cursor: requires data.edits and data.concatenate_sources: false",
+        ),
         (
             {"model.cursor": True, "data.concatenate_sources": True},
-            "model.cursor: needs data.edits, and the edited source by itself",
+            "model.cursor: requires data.edits and data.concatenate_sources: false",
         ),
         (
             {
@@ -271,7 +277,7 @@ def test_what_is_missing_or_too_much_is_told(shell: Shell) -> None:
                 "model.decoder.attend": "after",
                 "training.objective": "marginal",
             },
-            "model.cursor: 'marginal' cannot do with it",
+            "model.cursor: cannot be combined with training.objective: marginal",
         ),
     ],
 )

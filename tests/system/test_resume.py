@@ -79,10 +79,10 @@ def test_a_signal_saves_and_the_same_command_goes_on(whole: Shell, sign: signal.
     run = f"runs/{sign.name}"
     outcome = whole.kill("step", 2, *WORDS, f"--run={run}", sign=sign)
     assert outcome.code == code
-    assert outcome.err.endswith("ed: everything up to step 2 is saved; the same command goes on\n")
+    assert outcome.err.endswith("ed: everything up to step 2 is saved; repeat the command to resume\n")
     again = whole.fork(*WORDS, f"--run={run}")
     assert again.code == 0
-    assert "going on from step 2" in again.err
+    assert "resuming from step 2" in again.err
     assert files(whole, run) == files(whole, "runs/whole")
 
 
@@ -104,7 +104,7 @@ def test_ctrl_c_while_the_run_is_finished_ends_at_once_and_the_same_command_fini
         return outcome.err.splitlines()[-1]
 
     last = stopped("validation", 4)  # in training, which ends with it
-    assert last == "interrupted: everything up to step 15 is saved; the same command goes on"
+    assert last == "interrupted: everything up to step 15 is saved; repeat the command to resume"
     assert stopped("validation", 1) == "interrupted"
     assert stopped("end", 1) == "interrupted"
     assert whole.fork(*WORDS, "--run=runs/finished").code == 0
@@ -154,5 +154,5 @@ def test_two_workers_killed_anywhere(shell: Shell) -> None:
         assert ends[1 - rank].code > 0, (moment, ends)  # the other one misses it
     again = torchrun(shell, *WORDS, "--run=runs/killed")
     assert again.code == 0, again.err
-    assert again.err.count("going on from step") == 1
+    assert again.err.count("resuming from step") == 1
     assert files(shell, "runs/killed") == files(shell, "runs/whole")

@@ -49,12 +49,12 @@ def test_a_killed_translation_is_continued(sign: signal.Signals, many: Shell) ->
     outcome = many.kill("translation", 3, *WORDS, sign=sign)
     assert outcome.code == {signal.SIGINT: 130, signal.SIGKILL: -9}[sign]
     if sign == signal.SIGINT:
-        message = "24 lines are in out.partial, and --resume goes on from them"
+        message = "24 lines are in out.partial, from which --resume continues"
         assert outcome.err.splitlines() == [f"interrupted: {message}"]
     assert partial(many) == 24
     before = texts(many, "out.partial")
     assert many.fails(*WORDS) == (
-        "out.partial: has 24 lines of a command that did not end; continue after them with --resume, or remove it"
+        "out.partial: has 24 lines of an interrupted command; continue after them with --resume, or remove it"
     )
     assert texts(many, "out.partial") == before
     assert many(*WORDS, "--resume").code == 0
@@ -94,7 +94,7 @@ def test_a_line_that_cannot_be_read_costs_nothing_that_was_done(many: Shell) -> 
     many.write("many.en", b"".join([*lines[:20], b"\xff\n", *lines[21:]]))
     message = many.fails(*WORDS)
     assert message.startswith("many.en:21: not UTF-8 (")
-    assert message.endswith("; 8 lines are in out.partial, and --resume goes on from them")
+    assert message.endswith("; 8 lines are in out.partial, from which --resume continues")
     assert partial(many) == 8
     many.write("many.en", right)
     assert many(*WORDS, "--resume").code == 0
@@ -122,9 +122,9 @@ def test_with_nothing_to_continue_resume_begins(many: Shell) -> None:
     ("words", "message"),
     [
         ("translate runs/toy test.en -o out --resume", "--resume: out.partial was written with another command"),
-        ("translate runs/toy test.en --resume", "--resume: continues files; name one with -o"),
-        ("translate runs/toy test.en --resume -o -", "--resume: continues files; name one with -o"),
-        ("translate runs/toy test.en --resume -o /dev/null", "--resume: continues files; name one with -o"),
+        ("translate runs/toy test.en --resume", "--resume: requires an output file (-o FILE)"),
+        ("translate runs/toy test.en --resume -o -", "--resume: requires an output file (-o FILE)"),
+        ("translate runs/toy test.en --resume -o /dev/null", "--resume: requires an output file (-o FILE)"),
         (
             "translate runs/toy test.en --resume -o out --n-best 2",
             "usage: --resume cannot be combined with --wait, --inc",
@@ -135,7 +135,7 @@ def test_with_nothing_to_continue_resume_begins(many: Shell) -> None:
         ),
         (
             "translate runs/toy test.en -o out --wait 2",
-            "out.partial: has 9 lines of a command that did not end; remove it",
+            "out.partial: has 9 lines of an interrupted command; remove it",
         ),
     ],
 )
@@ -179,10 +179,10 @@ def test_what_was_written_in_another_way_is_not_continued(words: str, other: str
     before = texts(begun, "out.partial", "out.partial.note")
     shutil.copytree(begun.folder / "runs/toy", begun.folder / "runs/other")
     message = begun.fails("translate", *words.split(), "-o", "out", "--resume")
-    way = "give those of the first time, or remove it"
+    way = "use the original options, or remove it"
     assert message == f"--resume: out.partial was written with another {other}; {way}"
     message = begun.fails("translate", *words.split(), "-o", "out")
-    assert message == "out.partial: has 8 lines of a command that did not end; remove it"
+    assert message == "out.partial: has 8 lines of an interrupted command; remove it"
     assert texts(begun, "out.partial", "out.partial.note") == before
 
 
@@ -215,7 +215,7 @@ def test_what_another_process_writes_is_not_to_be_removed(words: tuple[str, ...]
     with write_in_parts(many.folder / "out") as file:
         file.write("un\n")
         file.flush()
-        assert many.fails(*words) == "out.partial: another process writes there"
+        assert many.fails(*words) == "out.partial: another process is writing it"
 
 
 @pytest.mark.parametrize("name", ["out.partial", "out.partial.note"])
@@ -233,7 +233,7 @@ def test_a_link_is_not_written_to(many: Shell) -> None:
     (many.folder / "out.partial").symlink_to("test.en")
     before = texts(many, "test.en")
     for words in (WORDS, (*WORDS, "--resume")):
-        assert many.fails(*words) == "out.partial: cannot write (is no plain file)"
+        assert many.fails(*words) == "out.partial: cannot write (not a regular file)"
     assert texts(many, "test.en") == before
 
 
@@ -241,8 +241,8 @@ def test_a_link_is_not_written_to(many: Shell) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("runs/toy {}", "{}: is no document"),
-        ("runs/toy --source en={}", "--output {}: is read, and would be replaced; name another file"),
+        ("runs/toy {}", "{}: is not a supported document"),
+        ("runs/toy --source en={}", "--output {}: is an input file and would be overwritten; name another file"),
     ],
 )
 def test_a_source_is_not_taken_for_what_was_left(name: str, words: str, message: str, copied: Shell) -> None:
@@ -260,7 +260,7 @@ def test_outputs_do_not_take_the_files_of_each_other(one: str, other: str, copie
     if one == "x.partial.note" and other != "x":
         other = "./x.partial.note"
     message = copied.fails("postedit", "runs/toy", "--translation", "test.en", "-o", one, "--html", other)
-    assert message == f"--html {Path(other)}: the lines go there; name another file"
+    assert message == f"--html {Path(other)}: is already the output file; name another file"
 
 
 def test_a_protected_file_is_not_replaced(copied: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,7 +287,7 @@ def test_an_n_best_list_is_kept_and_not_continued(many: Shell) -> None:
     outcome = many.kill("translation", 2, *words, sign=signal.SIGINT)
     assert outcome.err == "interrupted: 16 lines are in out.partial\n"
     assert texts(many, "out.partial")[0].count("\n") == 16
-    assert many.fails(*words) == "out.partial: has 16 lines of a command that did not end; remove it"
+    assert many.fails(*words) == "out.partial: has 16 lines of an interrupted command; remove it"
     message = many.fails(*words[:-1], "--resume")
     assert message.startswith("--resume: out.partial was written with another command")
 

@@ -60,8 +60,8 @@ def test_the_same_command_goes_on_where_it_stopped(shell: Shell) -> None:
     assert not (shell.folder / "runs/toy-4/README.md").is_file()
     before = (shell.folder / "runs/toy-3/report.html").stat().st_mtime_ns
     message = shell(*words)
-    assert "runs/toy-3: is finished" in message.err
-    assert "runs/toy-4: going on from step" in message.err
+    assert "runs/toy-3: training has finished" in message.err
+    assert "runs/toy-4: resuming from step" in message.err
     assert (shell.folder / "runs/toy-3/report.html").stat().st_mtime_ns == before
     for seed in (3, 4):
         assert weights(shell, f"runs/toy-{seed}") == weights(shell, f"runs/whole-{seed}")

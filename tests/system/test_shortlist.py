@@ -34,7 +34,7 @@ def test_a_lexicon_is_made_of_text_files_where_the_data_are_gone(copied: Shell) 
     path = copied.folder / "runs" / "toy" / "shortlist.safetensors"
     expected = path.read_bytes()
     path.unlink()
-    data, instead = path.parent / "data", "name text files: dragoman shortlist runs/toy SOURCE TARGET"
+    data, instead = path.parent / "data", "pass text files: dragoman shortlist runs/toy SOURCE TARGET"
     (data / HEADER).write_text('{"version": 0, "columns": {}}', encoding="utf-8")
     assert re.search(rf"by an earlier version .*; {instead}$", copied.fails("shortlist", "runs/toy"))
     shutil.rmtree(data)
@@ -82,8 +82,8 @@ def test_misuse_is_told(copied: Shell) -> None:
     assert copied("evaluate", "test.fr", "-i", "test.fr", "--shortlist=3,1").code == 2
     copied.write("empty", "")
     copied.write("blank", "\n")
-    assert "no pair to learn from" in copied.fails("shortlist", "runs/toy", "empty", "empty")
-    assert "no pair to learn from" in copied.fails("shortlist", "runs/toy", "blank", "blank")
+    assert "no pairs to train on" in copied.fails("shortlist", "runs/toy", "empty", "empty")
+    assert "no pairs to train on" in copied.fails("shortlist", "runs/toy", "blank", "blank")
     assert "has 80 lines" in copied.fails("shortlist", "runs/toy", "train.en", "blank")
     copied("shortlist", "runs/toy")
     assert copied.fails("translate", "runs/toy", "test.en", "--shortlist=0,0").startswith("candidates 0,0: expected")

@@ -65,7 +65,7 @@ def test_what_does_not_go_word_by_word_is_refused(options: str, trained: Shell) 
     message = trained.refuses("translate", "runs/toy", "--wait=2", options, stdin="one")
     assert message.startswith("usage: ")
     assert {"--wait", options.split("=")[0]} <= set(re.findall(r"--[a-z-]+", message))
-    assert "word by word" in message or options == "--incremental"
+    assert "uses greedy search" in message or options == "--incremental"
 
 
 def test_another_encoding_is_told_by_line(trained: Shell) -> None:
@@ -75,7 +75,7 @@ def test_another_encoding_is_told_by_line(trained: Shell) -> None:
 
 def test_a_model_that_cannot_decide_when_to_read_says_so(trained: Shell) -> None:
     message = trained.fails("translate", "runs/toy", "--incremental", stdin="one")
-    assert message == "this model does not decide when to read (it has no term shift); use --wait K"
+    assert message == "this model does not decide when to read (no attention term shift); use --wait K"
 
 
 @pytest.mark.slow

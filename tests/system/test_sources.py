@@ -134,20 +134,20 @@ def test_training_reads_them_so_too(corpus: Path, tmp_path: Path) -> None:
     [
         (
             {"data.concatenate_sources": True, "text.shared_vocabulary": True},
-            "data.concatenate_sources: is for several texts",
+            "data.concatenate_sources: requires several text sources",
         ),
         (
             {"data.source": ["en", "digits"], "data.concatenate_sources": True},
-            "data.concatenate_sources: is for several texts in one inventory",
+            "data.concatenate_sources: requires several text sources",
         ),
-        ({"data.source": ["en", "en"]}, "data.source.1: 'en' is there already"),
-        ({"model.combination": "sum"}, "model.combination: 'sum' is of several sources to attend to, and there is one"),
-        ({"data.source": ["en", "digits"], "training.objective": "agreement"}, "'agreement' is between two languages"),
+        ({"data.source": ["en", "en"]}, "data.source.1: 'en' is listed twice"),
+        ({"model.combination": "sum"}, "model.combination: 'sum' requires several attended sources, found one"),
+        ({"data.source": ["en", "digits"], "training.objective": "agreement"}, "'agreement' requires a single source"),
         ({"data.source": ["en", "digits"], "model.decoder.kind": "self_attention"}, "model.decoder"),
-        ({"data.source": ["en", "digits"], "model.bridge": "copy"}, "model.bridge: copies the states of one encoder"),
+        ({"data.source": ["en", "digits"], "model.bridge": "copy"}, "model.bridge: requires a single source"),
         (
             {"data.source": ["en", "digits"], "model.attention.sentences": "one"},
-            "model.attention.sentences: is one symbol in all sources only where",
+            "model.attention.sentences: requires text sources",
         ),
         (
             {
@@ -155,7 +155,7 @@ def test_training_reads_them_so_too(corpus: Path, tmp_path: Path) -> None:
                 "model.combination": "flat",
                 "model.attention.normalizer": "linear_chain",
             },
-            "model.combination: is one attention over all sources: it needs",
+            "model.combination: attends to all sources at once: requires",
         ),
         (
             {"model.combination": {"kind": "flat", "sentinel": True}, "model.decoder.kind": "self_attention"},
@@ -227,15 +227,17 @@ def test_what_is_wrong_with_sources_is_told(two: Shell) -> None:
     )
     assert two.fails("translate", "run", "--source", "test.fr").startswith("--source test.fr: expected NAME=FILE")
     both = ("--source", "en=test.en", "--source", "digits=test.digits")
-    assert two.fails("translate", "run", "test.en", *both) == "test.en: sources are named with --source; leave out one"
+    assert two.fails("translate", "run", "test.en", *both) == "test.en: cannot be combined with --source"
     two.write("short", "1\n")
     assert two.fails("translate", "run", *both[:2], "--source", "digits=short") == (
-        "test.en has 3 lines, short has 1; sources need as many lines"
+        "test.en has 3 lines, short has 1; all sources must have the same number of lines"
     )
-    assert two.fails("translate", "run", "both.tsv", "--shortlist", "3,3").startswith("run: candidates are")
-    assert two.fails("shortlist", "run").startswith("run: a shortlist needs a run of one text")
+    assert two.fails("translate", "run", "both.tsv", "--shortlist", "3,3").startswith("run: shortlists require")
+    assert two.fails("shortlist", "run").startswith("run: a shortlist requires a run with a single text source")
     two.write("gold", "0-0\n" * 3)
-    assert two.fails("align", "run", "both.tsv", "test.fr", "--gold", "gold").startswith("--gold has links between")
+    assert two.fails("align", "run", "both.tsv", "test.fr", "--gold", "gold").startswith(
+        "--gold requires a run with a single text source"
+    )
 
 
 def test_a_run_of_several_sources_is_not_exported(two: Shell) -> None:

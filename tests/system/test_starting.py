@@ -92,7 +92,7 @@ def test_the_same_command_goes_on(other: Shell) -> None:
     assert {path: path.stat().st_mtime_ns for path in data.iterdir()} == before
     weights = [(other.folder / "runs" / name / "model.safetensors").read_bytes() for name in ("whole", "killed")]
     assert weights[0] == weights[1]
-    assert "is finished" in other(*WORDS, "--run=runs/killed").err
+    assert "training has finished" in other(*WORDS, "--run=runs/killed").err
     assert sorted(path.name for path in (other.folder / "runs").iterdir()) == [
         "killed",
         "killed-data",

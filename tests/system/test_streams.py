@@ -193,7 +193,7 @@ def test_no_two_outputs_replace_each_other_behind_standard_output(trained: Shell
             command, cwd=trained.folder, env=os.environ | ONE_THREAD, stdout=file, stderr=subprocess.PIPE, check=False
         )
     assert done.returncode == 1
-    assert done.stderr.decode().strip() == "--html /dev/stdout: the lines go there; name another file"
+    assert done.stderr.decode().strip() == "--html /dev/stdout: is already the output file; name another file"
 
 
 @pytest.mark.slow

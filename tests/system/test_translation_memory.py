@@ -319,7 +319,7 @@ def test_a_memory_is_not_replaced(corpus: Path, tmp_path: Path, shell: Shell) ->
         (tmp_path / name).write_text(text, "utf-8")
     words = ("translate", begun(corpus), tmp_path / "in", "--translation-memory", tmp_path / "m")
     message = shell.fails(*words, "-o", tmp_path / "m.fr")
-    assert message == f"--output {tmp_path / 'm.fr'}: is read, and would be replaced; name another file"
+    assert message == f"--output {tmp_path / 'm.fr'}: is an input file and would be overwritten; name another file"
     assert (tmp_path / "m.fr").read_text("utf-8") == "un deux\n"
 
 
@@ -340,7 +340,7 @@ def test_a_memory_that_grew_is_another(corpus: Path, tmp_path: Path, shell: Shel
         "-o",
         output,
     )
-    assert "--resume goes on from them" in shell.fails(*words)
+    assert "from which --resume continues" in shell.fails(*words)
     place.write_text("en\tfr\nodd one\tun deux\nnew\ttrois\n", "utf-8")
     message = shell.fails(*words, "--resume")
     assert f"--resume: {output}.partial was written with another --translation-memory" in message
@@ -354,4 +354,4 @@ def test_a_memory_without_pairs_is_told(corpus: Path, tmp_path: Path, shell: She
     place = tmp_path / "m.tsv"
     place.write_text("en\tfr\nodd one\t\n", "utf-8")
     message = shell.fails("translate", begun(corpus), "--translation-memory", place, stdin="odd one\n")
-    assert message == f"{place}: has no pairs of en and fr to look up"
+    assert message == f"{place}: contains no pairs of en and fr"

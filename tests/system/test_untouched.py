@@ -75,7 +75,7 @@ def test_an_interrupted_command_touches_nothing_of_the_users(name: str, folder: 
         assert {path: now[path] == expected[path] for path in command.same} == dict.fromkeys(command.same, True)
 
 
-READ, PART, EXISTS = "is read, and would be replaced", "is a part of the run", "exists"
+READ, PART, EXISTS = "is an input file and would be overwritten", "is a part of the run", "exists"
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ READ, PART, EXISTS = "is read, and would be replaced", "is a part of the run", "
         ("translate runs/toy test.en -o link.en", READ),
         ("translate runs/toy link.en -o test.en", READ),
         ("translate runs/toy packed.en -o packed.en.gz", READ),
-        ("translate runs/toy out.partial -o out --resume", "is no document"),
+        ("translate runs/toy out.partial -o out --resume", "is not a supported document"),
         ("translate runs/toy test.en -o runs/toy/config.yaml", PART),
         ("translate runs/toy test.en -o runs/toy/target.vocabulary", PART),
         ("translate runs/toy test.en -o weights", PART),
@@ -125,7 +125,7 @@ READ, PART, EXISTS = "is read, and would be replaced", "is a part of the run", "
         ("tune runs/toy --source dev.en --reference dev.fr -o dev.fr", READ),
         ("tune runs/toy --source dev.en --reference dev.fr --criteria words.tsv -o words.tsv", READ),
         ("tune runs/toy --source dev.en --reference dev.fr -o runs/toy/config.yaml", PART),
-        ("postedit runs/edit --translation test.mt -o new --html new", "the lines go there"),
+        ("postedit runs/edit --translation test.mt -o new --html new", "is already the output file"),
         ("judge make test.en test.fr -o test.fr", READ),
         ("judge make test.en test.fr --reference gold -o gold", READ),
         ("explain runs/toy one --export attention=runs/toy/source.json", PART),

@@ -100,16 +100,16 @@ def test_what_makes_no_other_symbols_may_differ(
     [
         (
             {"training.penalties": ["coverage", "supervised"]},
-            "training.penalties.1: 'supervised' needs links between words (data.alignments: true)",
+            "training.penalties.1: 'supervised' requires data.alignments: true",
         ),
         (
             {"training.penalties": ["coverage", "fertility", {"kind": "coverage", "weight": 2}]},
-            "training.penalties.2: 'coverage' is there already",
+            "training.penalties.2: 'coverage' is listed twice",
         ),
-        ({"model.attention.terms": ["coverage", "coverage"]}, "model.attention.terms.1: 'coverage' is there already"),
+        ({"model.attention.terms": ["coverage", "coverage"]}, "model.attention.terms.1: 'coverage' is listed twice"),
         (
             {"training.penalties": "coverage", "model.attention.score": "none"},
-            "training.penalties: there is no attention (model.attention.score: none)",
+            "training.penalties: the model has no attention (model.attention.score: none)",
         ),
         (
             {
@@ -119,7 +119,7 @@ def test_what_makes_no_other_symbols_may_differ(
                 "model.attention.score": "uniform",
                 "model.attention.terms": "wait",
             },
-            "training.penalties: all weights that attention can see are alike (model.attention.score: uniform)",
+            "training.penalties: all attention weights are equal (model.attention.score: uniform)",
         ),
         (
             {
@@ -143,13 +143,13 @@ def test_penalties_need_what_they_score_targets(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model.attention.score": "none"}, "there is no attention (model.attention.score: none)"),
+        ({"model.attention.score": "none"}, "the model has no attention (model.attention.score: none)"),
         (
             {"model.attention.normalizer": "linear_chain"},
             "'agreement' would make all weights of model.attention.normalizer: linear_chain 1; use divide: true",
         ),
-        ({"data.train": "all.tsv"}, "'agreement' needs a file for each side, which all.tsv is not"),
-        ({"data.dev": "all.tsv.gz"}, "'agreement' needs a file for each side, which all.tsv.gz is not"),
+        ({"data.train": "all.tsv"}, "'agreement' requires one file per side; all.tsv is a table"),
+        ({"data.dev": "all.tsv.gz"}, "'agreement' requires one file per side; all.tsv.gz is a table"),
     ],
 )
 def test_agreement_needs_two_sides_that_look_at_each_other(
@@ -179,7 +179,7 @@ def test_agreement_takes_no_penalties(make_config: Callable[..., Config], golden
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"data.source": ["en", "mt"]}, "there are several sources"),
+        ({"data.source": ["en", "mt"]}, "found several"),
         ({"model.combination": {"kind": "flat", "sentinel": True}}, "there is a sentinel"),
     ],
 )
@@ -256,7 +256,7 @@ def test_a_configuration_made_in_python_is_checked_too(make_config: Callable[...
     with pytest.raises(ConfigError) as error:
         session.train(sound.model_copy(update={"training": training}), quiet=True)
     assert str(error.value).split("\n") == [
-        "training.steps: training would never end: epochs and steps are both null",
+        "training.steps: training would never end, since epochs and steps are both null",
         "training.metric: 'ter' is not listed in metrics; expected one of accuracy, bleu, chrf, loss, perplexity",
         "training.optimizer.kind: unknown kind 'adamm', did you mean 'adam'?",
     ]

@@ -134,7 +134,9 @@ def test_an_embedding_knows_how_its_symbols_are_spelled(train: Train, monkeypatc
 def test_only_embeddings_with_a_table_are_tied(side: str, tie: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EMBEDDINGS, "lengths", Lengths)
     model = settings(embedding={"tie": tie, side: "lengths"})
-    message = f"model.embedding.tie: '{tie}' needs a table, and model.embedding.{side}: lengths has none"
+    message = (
+        f"model.embedding.tie: '{tie}' requires an embedding table, which model.embedding.{side}: lengths has none"
+    )
     assert [str(problem) for problem in build.find_problems(whole(model))] == [message]
     with pytest.raises(UserError, match=f"^{message}$"):
         build.build(model, (SYMBOLS,), SYMBOLS)

@@ -175,7 +175,9 @@ def test_a_model_that_cannot_be_recorded_is_trained_without(monkeypatch: pytest.
 
 
 @pytest.mark.usefixtures("_gpu")
-@pytest.mark.parametrize(("frozen", "reasons"), [("output", []), ("all else", ["nothing before the loss is trained"])])
+@pytest.mark.parametrize(
+    ("frozen", "reasons"), [("output", []), ("all else", ["no trained parameters before the loss"])]
+)
 def test_a_pass_without_gradients_is_not_replayed(
     frozen: str, reasons: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

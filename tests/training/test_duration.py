@@ -162,7 +162,7 @@ def test_a_sample_is_looked_up_in_all_pairs(
     assert len(train) == 10
     assert (train.columns["source.memory"].lengths == 3).all()  # un deux </s>
     assert measured.looking_up > 0
-    assert "of looking up similar pairs" in str(measured)
+    assert "for translation memory look-ups" in str(measured)
 
 
 def test_weighted_corpora_are_sampled_as_one(
@@ -198,20 +198,20 @@ def test_a_training_that_cannot_begin_is_told(make_config: Make, place: Path, tm
         (
             0.0421,
             3.0,
-            "0.042 seconds a pass over the training pairs, 0.13 seconds for 3 passes, beside validations; cpu",
+            "0.042 seconds per epoch, 0.13 seconds for 3 passes, beside validations; cpu",
         ),
         (
             5.25,
             100.0,
-            "5.2 seconds a pass over the training pairs, 8.75 minutes for 100 passes, beside validations; cpu",
+            "5.2 seconds per epoch, 8.75 minutes for 100 passes, beside validations; cpu",
         ),
-        (90.0, 100.0, "90 seconds a pass over the training pairs, 2.5 hours for 100 passes, beside validations; cpu"),
-        (99.5, 1.1, "100 seconds a pass over the training pairs, 109 seconds for 1.1 passes, beside validations; cpu"),
-        (86_400.0, 1.0, "24 hours a pass over the training pairs, 24 hours for 1 pass, beside validations; cpu"),
-        (86_400.0, 12.5, "24 hours a pass over the training pairs, 12.5 days for 12 passes, beside validations; cpu"),
-        (300.0, 0.25, "5 minutes a pass over the training pairs, 75 seconds for 0.25 passes, beside validations; cpu"),
+        (90.0, 100.0, "90 seconds per epoch, 2.5 hours for 100 passes, beside validations; cpu"),
+        (99.5, 1.1, "100 seconds per epoch, 109 seconds for 1.1 passes, beside validations; cpu"),
+        (86_400.0, 1.0, "24 hours per epoch, 24 hours for 1 pass, beside validations; cpu"),
+        (86_400.0, 12.5, "24 hours per epoch, 12.5 days for 12 passes, beside validations; cpu"),
+        (300.0, 0.25, "5 minutes per epoch, 75 seconds for 0.25 passes, beside validations; cpu"),
     ],
 )
 def test_durations_have_the_unit_that_suits_them(a_pass: float, passes: float, line: str) -> None:
     assert str(Duration(a_pass, passes, "cpu", False)) == line
-    assert str(Duration(a_pass, passes, "cpu", True)) == f"{line}, which other programs kept busy"
+    assert str(Duration(a_pass, passes, "cpu", True)) == f"{line}, busy with other programs"

@@ -45,7 +45,7 @@ def test_a_finished_run_is_left_alone_and_told(
     session.train(make_config({**options, "search": {"kind": "beam", "size": 2}}))
     assert files(folder) == before
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"{folder.path}: is finished, by training.steps: ")
+    assert line.startswith(f"{folder.path}: training has finished at training.steps: ")
     assert "(--training.steps N)" in line
     stays = f". search stays as it was; change it in {folder.config}"
     assert line.endswith(stays)

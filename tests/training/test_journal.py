@@ -106,7 +106,7 @@ def test_a_line_that_is_not_ours_is_told(line: str, folder: RunFolder) -> None:
     folder.metrics.write_text("\n".join([rows[0], line, *rows[1:]]), encoding="utf-8")
     with (
         TrainingLog(folder, quiet=True) as journal,
-        pytest.raises(UserError, match=r"metrics\.jsonl:2: not a row of figures"),
+        pytest.raises(UserError, match=r"metrics\.jsonl:2: not a row of metrics"),
     ):
         journal.open(at(8, 8), 8)
 

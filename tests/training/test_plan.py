@@ -54,7 +54,7 @@ def test_a_schedule_that_does_not_fit_is_told_at_the_start(
     (line,) = log_lines(config("long", {"steps": 9}), capsys)
     assert line.startswith("training.schedule.steps: 9, and training takes 4: ")
     (line,) = log_lines(config("warm", {"warmup": 5}), capsys)
-    assert line.startswith("training.schedule.warmup: 5, and training takes 4 steps: ")
+    assert line.startswith("training.schedule.warmup: 5, but training takes 4 steps: ")
     assert not log_lines(config("fits", {"steps": 4}), capsys)
 
 
@@ -69,7 +69,7 @@ def test_a_cosine_is_stretched_when_epochs_are_added_and_says_so(
 
     assert not log_lines(config(1), capsys)
     (line,) = log_lines(config(2), capsys)
-    assert line.startswith("training.schedule.steps: the cosine ends at step 8 now, and was to end at 4")
+    assert line.startswith("training.schedule.steps: the cosine ends at step 8 now, previously at 4")
     assert not log_lines(config(2), capsys)
 
 
@@ -83,7 +83,7 @@ def test_a_penalty_that_began_says_so_when_it_begins_later(
 
     assert not log_lines(config(1), capsys)
     (line,) = log_lines(config(2), capsys)
-    wanted = "begin: 0.1 of the training are 1 updates now, and were 0; the penalty counts from there"
+    wanted = "begin: 0.1 of the training are 1 updates now, previously 0; the penalty applies from there"
     assert line == f"training.penalties.coverage.{wanted}"
     assert not log_lines(config(2), capsys)
 
@@ -132,7 +132,7 @@ def test_an_empty_corpus_cannot_be_drawn_from(
 ) -> None:
     train = [*two["data.train"], str(tmp_path / "blank")]
     assert assembled(make_config({"data.train": train, "data.temperature": 5})).data.train.notes["parts"] == [60, 12, 0]
-    with pytest.raises(UserError, match=r"data\.weights: .*blank has no pair to draw"):
+    with pytest.raises(UserError, match=r"data\.weights: .*blank has no pairs left"):
         assembled(make_config({"data.train": train, "data.weights": [1, 1, 1]}))
 
 

@@ -298,7 +298,7 @@ def test_stopped_in_the_last_validation_it_does_not_go_on_to_finish(
 
     with monkeypatch.context() as patch:
         patch.setattr(Selection, "keep", interrupt_and_keep)
-        with pytest.raises(KeyboardInterrupt, match="everything up to step 12 is saved; the same command goes on"):
+        with pytest.raises(KeyboardInterrupt, match="everything up to step 12 is saved; repeat the command to resume"):
             train("run", PLAIN)
     assert not RunFolder(tmp_path / "run").weights().exists()
     assert result(train("run", PLAIN)) == straight["plain"]
@@ -339,7 +339,7 @@ def test_says_where_it_goes_on(
     assert "going on" not in capsys.readouterr().err
     meddle({})
     session.train(config)
-    assert f"{config.run}: going on from step 5" in capsys.readouterr().err
+    assert f"{config.run}: resuming from step 5" in capsys.readouterr().err
 
 
 @pytest.mark.slow

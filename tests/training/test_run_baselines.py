@@ -62,7 +62,7 @@ def test_other_development_data_are_told_and_measured(
     run = session.train(make_config(own))
     toy.write(tmp_path, "mine", toy.pairs(8, 5, 3))
     session.train(make_config({**own, "training.steps": 3}))
-    message = f"{run.path}: data.dev has changed, so validations from now on cannot be compared with those before\n"
+    message = f"{run.path}: data.dev has changed: new validation scores are not comparable with earlier ones\n"
     assert capsys.readouterr().err.count(message) == 1
     session.train(make_config({**own, "training.steps": 4}))
     assert (message in capsys.readouterr().err, len(measured)) == (False, 2)
@@ -85,7 +85,7 @@ def test_other_training_data_are_told_and_measured(
     assert ("data.train has changed" in capsys.readouterr().err, len(measured)) == (False, 1)
     toy.write(tmp_path, "mine", toy.pairs(40, 5, 3))
     session.train(make_config({**own, "training.steps": 4}))
-    message = "data.train has changed, so training goes on with other pairs, and no run from the start would give this"
+    message = "data.train has changed: training continues on other pairs and cannot be reproduced"
     assert f"{run.path}: {message} model\n" in capsys.readouterr().err
     session.train(make_config({**own, "training.steps": 5}))
     assert ("data.train has changed" in capsys.readouterr().err, len(measured)) == (False, 2)
@@ -97,7 +97,7 @@ def test_development_data_that_are_trained_on_are_told(
     toy.write(tmp_path, "mine", toy.pairs(40, 2, 3))
     session.train(make_config({"data.train": str(tmp_path / "mine"), "data.dev": str(tmp_path / "mine")}))
     messages = capsys.readouterr().err
-    assert "data.dev is trained on, so its scores say nothing of other texts" in messages
+    assert "data.dev is part of the training data, so its scores do not generalize" in messages
     assert "no better than" in messages
     assert "data.translation_memory" not in messages
 

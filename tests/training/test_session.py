@@ -132,7 +132,7 @@ def test_a_run_with_another_configuration_is_refused(
 ) -> None:
     folder = session.train(make_config(), quiet=True)
     before = folder.config.read_bytes(), folder.last_state.read_bytes()
-    assert f"{tmp_path / 'run'}: was begun with another {key};" in refused(make_config({key: value}))
+    assert f"{tmp_path / 'run'}: was started with another {key};" in refused(make_config({key: value}))
     assert "begun with another seed and 1 other option;" in refused(
         make_config({"seed": 77, "training.clip_norm": 3.0})
     )
@@ -158,11 +158,11 @@ def test_a_finished_run_says_that_its_training_files_were_written_again(
     session.train(make_config(own), quiet=True)
     session.train(make_config(own))
     messages = capsys.readouterr().err
-    assert "is finished" in messages
+    assert "training has finished" in messages
     assert "data.train" not in messages
     toy.write(tmp_path, "mine", toy.pairs(40, 5, 3))
     session.train(make_config(own))
-    assert "The files of data.train were written again since" in capsys.readouterr().err
+    assert "The files of data.train have been modified since" in capsys.readouterr().err
     for path in tmp_path.glob("mine.*"):
         path.unlink()
     session.train(make_config(own))
@@ -271,7 +271,7 @@ def test_a_trained_folder_without_a_state_is_refused(make_config: Callable[..., 
     folder = session.train(make_config(), quiet=True)
     shutil.rmtree(folder.last_state.parent)
     weights = folder.weights().read_bytes()
-    wanted = f"{folder.path}: has a trained model, but no checkpoints/last.safetensors to go on from; "
+    wanted = f"{folder.path}: contains a trained model but no checkpoints/last.safetensors to resume from; "
     assert refused(make_config({"seed": 12})) == f"{wanted}choose another folder with --run"
     assert folder.weights().read_bytes() == weights
 

@@ -228,8 +228,8 @@ def test_training_stops_after_too_many_of_them_with_the_last_state_that_had_a_fi
         train(training)
     saved = f"the state of step {step} is saved" if step else "nothing is saved"
     assert str(error.value) == (
-        f"{training.folder.path}: the loss was not a finite number for 4 steps in a row (step 7); {saved}. "
-        "Begin another run (--run) with a lower training.optimizer.learning_rate or training.clip_norm"
+        f"{training.folder.path}: the loss was not finite for 4 steps in a row (step 7); {saved}. "
+        "Start another run (--run) with a lower training.optimizer.learning_rate or training.clip_norm"
     )
     if step:
         tensors, note = read_tensors(training.folder.last_state)

@@ -119,7 +119,7 @@ def test_it_stops_where_the_slope_is_0(best: float) -> None:
 
 
 def test_without_symbols_there_is_nothing_to_measure() -> None:
-    with pytest.raises(UserError, match="no symbol"):
+    with pytest.raises(UserError, match="no tokens"):
         measure(MODEL, [], 1.0)
 
 

@@ -208,7 +208,7 @@ def test_the_words_of_a_text_full_of_spans_are_limited() -> None:
 
 @pytest.mark.parametrize("prefix", ["{c}", "{a} {a}", "{a}{a}"])
 def test_a_beginning_has_no_other_spans_than_its_source(prefix: str) -> None:
-    with pytest.raises(UserError, match="has a protected span that the source has not"):
+    with pytest.raises(UserError, match="has a protected span that is not in the source"):
         detached("one {a} two").begun(prefix)
 
 

@@ -194,7 +194,7 @@ def test_the_best_of_a_beam_by_other_criteria(translator: Translator) -> None:
         changed += best.text != beside.text
     assert all(not alternative.alternatives for best in translations for alternative in best.alternatives)
     assert translator.translate([" "], rerank=reranker)[0].text == ""
-    with pytest.raises(ValueError, match="leave out one"):
+    with pytest.raises(ValueError, match="pass one of them"):
         translator.translate(TEXTS, rerank=reranker, risk=MinimumBayesRisk(METRICS["chrf"]()))
 
 

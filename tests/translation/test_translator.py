@@ -132,7 +132,7 @@ def test_translates_each_text_in_its_place(translator: Translator) -> None:
 
 @pytest.mark.spec("F2")
 def test_the_samples_of_a_text_are_the_same_whatever_else_is_translated(translator: Translator) -> None:
-    """In any place, beside others or alone; a text that is there twice has the same samples twice."""
+    """In any place, beside others or alone; a text that is listed twice has the same samples twice."""
     search = Spec("sample", {"temperature": 2.0})
 
     def drawn(texts: list[str]) -> list[list[str]]:
@@ -702,7 +702,7 @@ def test_nothing_is_written_of_blank_texts(translator: Translator) -> None:
 
 
 def test_no_other_engine_translates_what_is_arriving(run: Path) -> None:
-    with pytest.raises(dragoman.UserError, match="engine torch, without candidates"):
+    with pytest.raises(dragoman.UserError, match="engine torch without a shortlist"):
         next(dragoman.load(run, engine="int8").simultaneous(["one"], wait=1))
 
 
@@ -756,7 +756,7 @@ for call in calls:
 
 def test_a_beam_size_goes_with_a_search_that_has_a_beam(translator: Translator) -> None:
     for search in ("greedy", {"kind": "sample"}):
-        with pytest.raises(ValueError, match="beam_size: this search has no beam; leave out one of them"):
+        with pytest.raises(ValueError, match="beam_size: this search has no beam; pass one of them"):
             translator.translate(["one"], search=search, beam_size=3)
     (wide,) = translator.translate(["one two"], search="beam", beam_size=3, n_best=3)
     assert len(wide.n_best) == 3
@@ -768,8 +768,8 @@ def test_misuse_is_told_by_pythons_own_exceptions(run: Path, repository: Path) -
     process = subprocess.run(
         [sys.executable, "-c", MISUSED, str(run)], cwd=repository, capture_output=True, text=True, check=True
     )
-    uneven = "ValueError: 1 sources and 2 targets: every source needs its target"
-    folder = "load takes the folder of a run, or several in a list, found"
+    uneven = "ValueError: 1 sources and 2 targets: expected one target per source"
+    folder = "load expects a run folder, or a list of several, found"
     assert process.stdout.splitlines() == [
         *[uneven] * 3,
         "TypeError: expected a list of texts, as in score([source], [target]), found str",

@@ -54,7 +54,7 @@ def blind(
         generator.shuffle(outputs)
         items.append(JudgedSentence(id=_id(generator), line=number + 1, source=sources[number], outputs=outputs))
     if not items:
-        raise UserError("all sources are blank, and there is nothing to judge")
+        raise UserError("all sources are blank")
     return Key(
         version=VERSION,
         page=page,

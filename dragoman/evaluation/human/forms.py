@@ -31,7 +31,7 @@ class Question(NamedTuple):
 
 QUESTIONS = {  # the scales are those of the Linguistic Data Consortium (2005)
     "adequacy": Question(
-        "How much of the meaning of the source does it say?",
+        "How much of the meaning of the source does it express?",
         {1: "none", 2: "little", 3: "much", 4: "most", 5: "all"},
         "ordinal",
     ),

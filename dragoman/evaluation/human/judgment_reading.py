@@ -28,8 +28,8 @@ class UnfinishedPage(NamedTuple):
     def __str__(self) -> str:
         shown_lines = ", ".join(map(str, sorted(self.lines)[:5])) + ", ..." * (len(self.lines) > 5)
         return (
-            f"{shown(self.path)}: {len(self.lines):,} of {self.of:,} sentences are not, or not fully, judged, and left "
-            f"out: those of line {shown_lines}"
+            f"{shown(self.path)}: {len(self.lines):,} of {self.of:,} sentences are not fully judged and were "
+            f"excluded: line {shown_lines}"
         )
 
 
@@ -53,13 +53,13 @@ def gather(key: Key, name: str, paths: Iterable[Path]) -> Judgements:
     files: dict[str, Path] = {}
     gathered = Judgements({}, [], [])
     for path in paths:
-        saved = read(path, SavedAnswers, "judgments that a page of dragoman saved")
+        saved = read(path, SavedAnswers, "judgments saved by a `dragoman judge` page")
         if saved.page != key.page:
-            raise UserError(f"{shown(path)}: judges another page than that of {name}")
+            raise UserError(f"{shown(path)}: belongs to a different page than {name}")
         annotator = " ".join(saved.annotator.split())
         if annotator.casefold() in files:
             other = shown(files[annotator.casefold()])
-            raise UserError(f"{shown(path)}: is by {annotator}, and so is {other}; name one of them")
+            raise UserError(f"{shown(path)}: is by {annotator}, like {other}; pass only one of them")
         files[annotator.casefold()] = path
         _check(key, saved, path)
         judgments = [_judgment(annotator, item, saved) for item in key.items]
@@ -70,7 +70,7 @@ def gather(key: Key, name: str, paths: Iterable[Path]) -> Judgements:
             left = {item.line for item in key.items} - {judgment.item.line for judgment in done}
             gathered.unfinished.append(UnfinishedPage(path, list(left), len(key.items)))
     if not gathered.judgments:
-        raise UserError(f"{', '.join(map(shown, files.values()))}: no sentence is fully judged")
+        raise UserError(f"{', '.join(map(shown, files.values()))}: contains no fully judged sentence")
     return gathered
 
 

@@ -41,7 +41,7 @@ class AlignmentErrorRate(StructuredLineMetric):
 
     def check_references(self, references: Sequence[tuple[str, Sequence[str]]]) -> None:
         if len(references) > 1:
-            raise UserError(f"{self.name}: {len(references)} files of gold links, where there can be one")
+            raise UserError(f"{self.name}: {len(references)} gold alignment files, expected one")
         for name, lines in references:
             for number, line in enumerate(lines, start=1):
                 read_pharaoh(line, f"{name}:{number}", one_based=self.one_based)
@@ -73,8 +73,8 @@ class Perplexity(StructuredLineMetric):
                 symbols, other = (line.split("\t")[1] for line in pair)
                 if symbols != other:
                     raise UserError(
-                        f"{name}:{number}: has {other} symbols, and {first} {symbols}; perplexities can be compared "
-                        "between models with the same symbols"
+                        f"{name}:{number}: has {other} symbols, and {first} {symbols}; perplexities are comparable "
+                        "only between models with the same vocabulary"
                     )
 
     def _counts(self, hypothesis: str, references: Sequence[str]) -> Counts:

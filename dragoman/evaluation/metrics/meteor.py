@@ -107,5 +107,5 @@ def _wordnet() -> Any:
     try:
         wordnet.ensure_loaded()
     except LookupError as error:
-        raise UserError("WordNet is not installed; `python -m nltk.downloader wordnet` brings it") from error
+        raise UserError("WordNet is not installed; run `python -m nltk.downloader wordnet`") from error
     return wordnet

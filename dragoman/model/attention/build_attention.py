@@ -22,7 +22,7 @@ def build_attention(attention: AttentionConfig, sizes: TermSizes, mark: int | No
     path = "model", "attention"
     if not attention.attends:
         for name in attention.beside_score():
-            assemble((*path, name), make_failing("needs attention, and there is none (score: none)"), lambda: None)
+            assemble((*path, name), make_failing("requires attention (score other than none)"), lambda: None)
         return NoAttention()
     terms = _terms(attention, sizes, assemble)
     features = sum(term.features for term in terms)
@@ -38,14 +38,10 @@ def build_attention(attention: AttentionConfig, sizes: TermSizes, mark: int | No
     for number, term in enumerate(terms):
         require_causal((*path, "terms", number), hiding, term.reads_ahead or term.updates_unseen, "others", assemble)
     if sum(term.hides for term in terms) > 1:
-        assemble(
-            (*path, "terms"), make_failing("two of them hide source symbols, so that none may be left"), lambda: None
-        )
+        assemble((*path, "terms"), make_failing("at most one term may mask source tokens"), lambda: None)
     is_hard = any(term.is_hard for term in terms)
     if attention.sentences is not None and sizes.symbols is None:
-        assemble(
-            (*path, "sentences"), make_failing("are of symbols, and regions (data.features) are none"), lambda: None
-        )
+        assemble((*path, "sentences"), make_failing("require a text source; data.features are numeric"), lambda: None)
     elif attention.sentences is not None:
         require_causal((*path, "sentences"), hiding, is_hard, "null", assemble)
         return assemble((*path, "sentences"), lambda: _hierarchical(attention, whole, sizes, mark), lambda: whole)
@@ -62,7 +58,7 @@ def _terms(attention: AttentionConfig, sizes: TermSizes, assemble: Assemble) -> 
     terms = []
     for number, spec in enumerate(attention.terms):
         if sizes.symbols is None and (TERMS[spec.kind].hides or TERMS[spec.kind].reads_symbols):
-            problem = f"'{spec.kind}' is about symbols, and regions (data.features) are none"
+            problem = f"'{spec.kind}' requires a text source; data.features are numeric"
             assemble(("model", "attention", "terms", number), make_failing(problem), lambda: None)
         else:
             terms.append(components.build(TERMS, spec, sizes))
@@ -76,7 +72,7 @@ def _hierarchical(
     place.
     """
     if not WINDOWS[attention.window.kind].everywhere:
-        raise ValueError("looks at all of a document; use window: none")
+        raise ValueError("cannot be combined with a window; use window: none")
     score = components.build(SCORES, attention.score, sizes.query, sizes.state)
     return HierarchicalAttention(words, score, UNK if mark is None else mark)
 
@@ -88,11 +84,11 @@ def build_combination(model: ModelConfig, attentions: list[Attention], query_siz
     # With a sentinel, even one source has something beside it.
     if len(attentions) == 1 and not spec.options.get("sentinel"):
         if kind.weighs:
-            raise ValueError(f"'{spec.kind}' is of several sources to attend to, and there is one")
+            raise ValueError(f"'{spec.kind}' requires several attended sources, found one")
         if not model.initial_state_only:  # with which this source may be missing
             return OneSource(attentions[0])
     if kind.weighs and not attentions[0].size:
-        raise ValueError(f"is '{spec.kind}' of what is seen, and there is no attention (score: none)")
+        raise ValueError(f"is '{spec.kind}', which requires attention (score other than none)")
     parts: list[Any] = [attentions, query_size, model.embedding.size]
     if kind.scores_sentinel and spec.options["sentinel"]:
         parts.append(components.build(SCORES, model.attention.score, query_size, query_size))

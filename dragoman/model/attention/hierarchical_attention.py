@@ -37,7 +37,7 @@ class HierarchicalAttention(Attention):
     def __init__(self, words: GlobalAttention, sentence_score: AlignmentScore, mark: int) -> None:
         super().__init__()
         if not isinstance(words.normalizer, Softmax):
-            raise ValueError("has a softmax over words and one over sentences; use normalizer: softmax")
+            raise ValueError("requires normalizer: softmax")
         self.words = words
         self.sentence_score = sentence_score
         self.mark = mark

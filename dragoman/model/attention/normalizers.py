@@ -160,7 +160,7 @@ class Hard(AttentionNormalizer):
     def __init__(self, *, order: Literal[0, 1] = 0, monotonic: bool = False, jump: Width | None = None) -> None:
         super().__init__()
         if order == 0 and (monotonic or jump is not None):
-            raise ValueError("monotonic and jump are about jumps, which order: 0 does not see; use order: 1")
+            raise ValueError("monotonic and jump require order: 1")
         self.chain = Chain(monotonic, jump or 5) if order else None
 
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:

@@ -38,8 +38,8 @@ class AlignmentScore(nn.Module, ABC):
         super().__init__()
         if self.equal_sizes and query_size != state_size:
             raise ValueError(
-                f"multiplies a decoder state of size {query_size} with encoder states of size {state_size}: "
-                "sizes must be equal; use 'bilinear' or change a size"
+                f"requires equal sizes of decoder state ({query_size}) and encoder states ({state_size}); "
+                "use 'bilinear' or change a size"
             )
         self.state_size = state_size
         # Not `LinearLayer`: `loop` would keep the input and gradient of every step, for a tiny matrix.

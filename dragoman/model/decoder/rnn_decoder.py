@@ -279,7 +279,7 @@ def _check(
             f"and readout: {readout} makes none"
         )
     if size is not None and not READOUTS[readout].mixes:
-        raise ValueError(f"readout: {readout} has the size of state and context; readout_size goes with tanh and deep")
+        raise ValueError("readout_size requires readout: tanh or deep")
 
 
 def _stack_outputs(outputs: list[AttentionOutput]) -> tuple[Float[Tensor, "B T S"], Context]:

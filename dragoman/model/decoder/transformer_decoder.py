@@ -126,18 +126,18 @@ class SelfAttentionDecoder(Decoder):
     ) -> None:
         super().__init__()
         if len(memory_sizes) > 1:
-            raise ValueError("attends to one source; use a decoder of kind rnn for several")
+            raise ValueError("supports a single source; use decoder: rnn for several")
         self.entry = TransformerEmbedding(input_size, size, heads, positions, longest)
         self.heads, self.head_size = heads, size // heads
 
         def cross() -> CrossAttention:
             attention = attend_to(self.head_size, (self.head_size,))
             if not isinstance(attention, OneSource):
-                raise ValueError("has no sentinel; use a decoder of kind rnn for one")
+                raise ValueError("does not support a sentinel; use decoder: rnn")
             if not isinstance(attention.attention, GlobalAttention) or attention.attention.terms:
                 raise ValueError(
-                    "attends to the source from all steps at once: it needs a score other than none, and attention "
-                    "without terms, window and sentences"
+                    "attends from all steps in parallel: requires a score other than none, "
+                    "and no terms, window or sentences"
                 )
             return CrossAttention(size, memory_sizes[0], heads, attention.attention)
 

@@ -38,10 +38,10 @@ class Agreement(Objective):
         yield from check_learnable(config)
         yield from check_normalized(config, "agreement")
         if OUTPUTS[config.model.output.kind].partitions:
-            yield f"'agreement' has two targets, and model.output: {config.model.output.kind} partitions one of them"
+            yield f"'agreement' has two targets, but model.output: {config.model.output.kind} partitions one of them"
         table = next((name for name in (*config.data.train, config.data.dev) if name.endswith(ENDINGS)), None)
         if table:
-            yield f"'agreement' needs a file for each side, which {table} is not"
+            yield f"'agreement' requires one file per side; {table} is a table"
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         # One loss for both: the trace sends its gradient to both models.

@@ -51,9 +51,9 @@ class Consistency(ABC):
         """Yield what prevents it from being used in this configuration, with an objective that draws, or does not."""
         output = config.model.output.kind
         if OUTPUTS[output].approximates:
-            yield f"compares distributions of words, and model.output: {output} has none in training"
+            yield f"compares output distributions, which model.output: {output} does not compute in training"
         if OUTPUTS[output].spells:
-            yield f"compares distributions of words, and model.output: {output} spells some of them"
+            yield f"compares distributions over the vocabulary, but model.output: {output} spells some words"
 
 
 @final
@@ -90,7 +90,7 @@ class RDrop(Consistency):
         """Check that something is drawn in each pass, or two passes of the same model would be alike."""
         yield from super().problems(config, objective_draws)
         if not (objective_draws or any(_rates(config))):
-            yield "'r_drop' compares two passes, which are alike without dropout (model.encoder.dropout, ...)"
+            yield "'r_drop' requires dropout (model.encoder.dropout, ...); without it both passes are equal"
 
     def passes(self, force: Callable[[], Pass], model: nn.Module) -> list[Pass]:
         return [force(), force()]

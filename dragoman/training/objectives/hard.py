@@ -26,10 +26,10 @@ def _problems(kind: str, config: Config) -> Iterator[str]:
     yield from check_no_hard_term(config)
     yield from check_learnable(config)
     if not NORMALIZERS[model.attention.normalizer.kind].is_hard:
-        yield f"{kind} trains hard attention alone; use model.attention.normalizer: hard"
+        yield f"{kind} requires model.attention.normalizer: hard"
     window = model.attention.window.kind
     if not WINDOWS[window].normalized:
-        yield f"the weights of model.attention.window: {window} do not add up to 1, as {kind} needs them to"
+        yield f"{kind} requires attention weights that sum to 1, unlike model.attention.window: {window}"
 
 
 @final
@@ -96,9 +96,9 @@ class Reinforce(Objective):
     def problems(cls, config: Config) -> Iterator[str]:
         yield from _problems("reinforce", config)
         if config.model.attention.normalizer.options.get("order"):
-            yield "reinforce draws each position for itself; model.attention.normalizer with order: 1 needs marginal"
+            yield "reinforce samples positions independently; with normalizer order: 1 use marginal"
         if not DECODERS[config.model.decoder.kind].reports_drawn:
-            yield "reinforce needs a decoder that says what it drew: model.decoder of kind rnn"
+            yield "reinforce requires model.decoder: rnn"
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         state, real, symbols = model.begin(batch.sources), batch.target.mask, batch.target.labels

@@ -36,17 +36,17 @@ def problems(kind: str, config: Config) -> Iterator[str]:
     decoder = components.complete(DECODERS, config.model.decoder)
     if not DECODERS[decoder.kind].ignores_attention(decoder.options):
         yield (
-            f"{kind} needs a decoder whose state depends on nothing that it looks at: "
-            "model.decoder of kind rnn with attend: after and input_feeding: none"
+            f"{kind} requires a decoder state independent of attention: "
+            "model.decoder: rnn with attend: after and input_feeding: none"
         )
     if config.model.output.options.get("label_smoothing"):
-        yield f"{kind} has no smoothed form; set model.output.label_smoothing to 0"
+        yield f"{kind} does not support label smoothing; set model.output.label_smoothing to 0"
     if OUTPUTS[config.model.output.kind].approximates:
-        yield f"{kind} sums exact probabilities, which model.output: {config.model.output.kind} avoids in training"
+        yield f"{kind} requires exact probabilities, unlike model.output: {config.model.output.kind}"
     if OUTPUTS[config.model.output.kind].spells:
-        yield f"{kind} knows the symbols of the vocabulary, and model.output: {config.model.output.kind} spells others"
+        yield f"{kind} is limited to the vocabulary, but model.output: {config.model.output.kind} spells other words"
     if config.model.output.options.get("supervised"):
-        yield f"{kind} teaches no switch; set model.output.supervised to false"
+        yield f"{kind} does not support a supervised switch; set model.output.supervised to false"
 
 
 def build_lattice(model: Seq2Seq, batch: Batch) -> Lattice:

@@ -59,14 +59,14 @@ class MinimumRisk(Objective):
         yield from super().problems(config)
         metric = config.training.objective.options.get("metric", "bleu")
         if metric not in [spec.kind for spec in config.metrics]:
-            yield f"minimum_risk has errors by '{metric}', which metrics does not have"
+            yield f"minimum_risk uses the metric '{metric}', which is not listed in metrics"
         surfaces = build.unknown_word_needs(config.model)
         if surfaces.extended or surfaces.target:
-            yield f"minimum_risk draws symbols of the vocabulary; '{config.model.output.kind}' says other words, too"
+            yield f"minimum_risk samples from the vocabulary only, unlike '{config.model.output.kind}'"
         if config.model.output.options.get("normalized") is False:
-            yield "minimum_risk needs probabilities, and model.output with normalized: false has none"
+            yield "minimum_risk requires probabilities, which model.output with normalized: false does not give"
         if config.data.edits is not None:
-            yield "minimum_risk draws any symbols; not all are edits that fit (data.edits)"
+            yield "minimum_risk cannot be combined with data.edits: sampled edit operations may be invalid"
 
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         state, real = model.begin(batch.sources), batch.target.mask

@@ -62,7 +62,7 @@ class Objective(nn.Module, ABC):
     def problems(cls, config: Config) -> Iterator[str]:
         """Yield what prevents it from training this configuration."""
         if NORMALIZERS[config.model.attention.normalizer.kind].is_hard:
-            yield "no gradient passes through hard attention; use marginal, or reinforce with order: 0"
+            yield "hard attention is not differentiable; use marginal, or reinforce with order: 0"
         yield from check_no_hard_term(config)
 
     def warnings(self, before: int) -> Iterator[str]:
@@ -88,9 +88,9 @@ def check_learnable(config: Config) -> Iterator[str]:
     """Yield a problem if no part of the attention can be learned."""
     attention = config.model.attention
     if not attention.attends:
-        yield "there is no attention (model.attention.score: none)"
+        yield "the model has no attention (model.attention.score: none)"
     elif SCORES[attention.score.kind].constant and all(TERMS[term.kind].hides for term in attention.terms):
-        yield f"all weights that attention can see are alike (model.attention.score: {attention.score.kind})"
+        yield f"all attention weights are equal (model.attention.score: {attention.score.kind})"
 
 
 def check_normalized(config: Config, kind: str) -> Iterator[str]:
@@ -104,7 +104,7 @@ def check_no_hard_term(config: Config) -> Iterator[str]:
     """Yield a problem if a term makes hard decisions, which this objective cannot teach."""
     for term in config.model.attention.terms:
         if TERMS[term.kind].is_hard:
-            yield f"cannot teach '{term.kind}' (model.attention.terms) where to write; use segment"
+            yield f"cannot train '{term.kind}' (model.attention.terms); use segment"
 
 
 def drawn(prediction: Prediction[Any]) -> Int[torch.Tensor, "R"]:

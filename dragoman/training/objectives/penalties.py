@@ -54,7 +54,7 @@ class Penalty(nn.Module, ABC):
         was = round(self.share * before)
         if before and was != self.begin:
             now = f"{self.share:g} of the training are {self.begin:,} updates now"
-            yield f"begin: {now}, and were {was:,}; the penalty counts from there"
+            yield f"begin: {now}, previously {was:,}; the penalty applies from there"
 
     @abstractmethod
     def penalty(self, weights: Float[Tensor, "B T S"], memory: Memory, batch: Batch) -> Float[Tensor, ""]: ...

@@ -59,7 +59,7 @@ class ScheduledSampling(ForcedObjective):
     def problems(cls, config: Config) -> Iterator[str]:
         yield from super().problems(config)
         if config.data.edits is not None:
-            yield "scheduled_sampling reads other words than the reference, and operations of data.edits would not fit"
+            yield "scheduled_sampling cannot be combined with data.edits: sampled edit operations may be invalid"
 
     @property
     def probability(self) -> float:

@@ -37,10 +37,10 @@ class Segment(Objective):
     def problems(cls, config: Config) -> Iterator[str]:
         attention = config.model.attention
         if not any(TERMS[term.kind].is_hard for term in attention.terms) or not attention.attends:
-            yield "segment needs model.attention.terms: shift"
+            yield "segment requires model.attention.terms: shift"
         elif attention != AttentionConfig(score=Spec("uniform"), terms=attention.terms[:1]):
             yield (
-                "segment looks at the one position that shift decides on, which nothing else can change: "
+                "segment attends only to the position chosen by shift; "
                 "use model.attention: {score: uniform, terms: shift}"
             )
         yield from lattices.problems("segment", config)

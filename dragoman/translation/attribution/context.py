@@ -85,7 +85,7 @@ def explain(
         raise UserError(NO_MODEL)
     contrasts = [arguments.checked(item, "contrast", str, type(None)) for item in listed(contrasts, CONTRASTS)]
     if contrasts and len(contrasts) != len(own_origins):
-        raise ValueError(f"{len(own_origins)} translations and {len(contrasts)} contrasts: each needs its own, or None")
+        raise ValueError(f"{len(own_origins)} translations and {len(contrasts)} contrasts: expected one each, or None")
     nearest = arguments.whole(nearest, "nearest", 0)
     if not own_origins:
         return []

@@ -68,7 +68,7 @@ class Explanation:
     def contrast_matrix(self) -> AttentionMatrix:
         """The contrast, by gradient and by erasure (rows). ValueError if there is none."""
         if self.contrast is None:
-            raise ValueError("there is no contrast: name another translation")
+            raise ValueError("no contrast: pass a contrasting translation")
         stacked = [np.stack([maps.gradient, maps.erasure]) for maps in self.contrast.sources]
         return self._beside([(source_map, source_map.sum(1)) for source_map in stacked])
 

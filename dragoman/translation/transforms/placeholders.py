@@ -100,7 +100,7 @@ class PlaceholderText(NamedTuple):
         """The beginning of a translation with marks. UserError if it has a span that the source has not."""
         marked = protection.like(text, self.spans)
         if self.text(marked) != text or len(protection.find(text)) != len(MARK.findall(marked)):
-            raise UserError(f"prefix: {SHORT.repr(text)} has a protected span that the source has not (text.protect)")
+            raise UserError(f"prefix: {SHORT.repr(text)} has a protected span that is not in the source (text.protect)")
         return marked
 
 

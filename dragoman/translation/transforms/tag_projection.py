@@ -68,7 +68,7 @@ class Detached:
         """The same with the beginning of the translation. UserError if it has a span that the source has not."""
         detached = replace(self, beginning=rest(prefix, self.find_unknown(prefix), beginning=True))
         if detached._backs() is None:
-            raise UserError(f"prefix: {SHORT.repr(prefix)} has a protected span that the source has not")
+            raise UserError(f"prefix: {SHORT.repr(prefix)} has a protected span that is not in the source")
         return detached
 
     def _backs(self) -> tuple[list[Back], list[Back]] | None:

@@ -246,7 +246,7 @@ class Terms(TextTransform):
 
     def prepare(self, sentence: Sentence) -> Sentence:
         if sentence.writing.edited is not None:
-            raise UserError("terms are of a text that is written, and this run writes edits of one")
+            raise UserError("terms are not supported by runs with data.edits")
         numbering = sentence.writing.numbering(sentence.encoded)
         sayable = Sayable(self._pieces, numbering, sentence.forbidden, sentence.protection)
         searched = frozenset[Forms]() if self._attends else None
@@ -314,7 +314,7 @@ def _check_cost(text: str, terms: Sequence[Forms]) -> None:
         if count > most:
             raise UserError(
                 f"{SHORT.repr(text)}: has {count:,} {what}, and a sentence may have {most:,}; "
-                "leave some out, or split it"
+                "remove some, or split the sentence"
             )
 
 

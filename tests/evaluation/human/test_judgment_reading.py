@@ -76,7 +76,7 @@ def one(**values: Any) -> Callable[[Any, Key], Any]:
 
 ERROR = {"category": "other", "severity": "major", "words": [0, 1]}
 FAULTS: dict[str, Callable[[Any, Key], Any]] = {
-    "another page": changed(page="0"),
+    "a different page": changed(page="0"),
     "no such sentence": changed(judgments={"0": {}}),
     "no such translation": lambda saved, key: {**saved, "judgments": {key.items[0].id: {"0": {}}}},
     "a later version": changed(version=2),
@@ -107,7 +107,7 @@ def test_what_cannot_be_is_told(fault: str, key: Key, tmp_path: Path, golden: Go
 @pytest.mark.parametrize("text", ["", "{", '{"version": 1, "version": 1}', "[" * 100_000, '{"a": NaN}', "nul\x00"])
 def test_what_is_no_json_is_told(text: str, key: Key, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(text, "utf-8")
-    with pytest.raises(UserError, match=r"a\.json: expected judgments that a page of dragoman saved") as raised:
+    with pytest.raises(UserError, match=r"a\.json: expected judgments saved by a `dragoman judge` page") as raised:
         gather(key, "key", [tmp_path / "a.json"])
     assert "\n" not in str(raised.value)
 

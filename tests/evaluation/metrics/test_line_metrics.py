@@ -116,7 +116,18 @@ def test_gold_links_may_count_from_1() -> None:
         (Perplexity(), ["-1.0\t0"], [["a"]]),
         (Perplexity(), ["1.0\t2"], [["a"]]),
     ],
-    ids=["links", "gold links", "word 0", "two gold", "one column", "text", "nan", "infinite", "no symbols", "above 0"],
+    ids=[
+        "links",
+        "gold alignment",
+        "word 0",
+        "two gold",
+        "one column",
+        "text",
+        "nan",
+        "infinite",
+        "no symbols",
+        "above 0",
+    ],
 )
 def test_other_lines_are_told(
     metric: StructuredLineMetric, lines: list[str], references: list[list[str]], golden: Golden

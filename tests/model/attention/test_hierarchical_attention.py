@@ -112,5 +112,5 @@ def test_other_normalizers_than_the_softmax_are_refused() -> None:
         def forward(self, energies: Tensor) -> Tensor:
             return energies
 
-    with pytest.raises(ValueError, match="one over sentences; use normalizer: softmax"):
+    with pytest.raises(ValueError, match="requires normalizer: softmax"):
         HierarchicalAttention(GlobalAttention(AdditiveScore(SIZE, SIZE), Other()), AdditiveScore(SIZE, SIZE), MARK)

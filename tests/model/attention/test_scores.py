@@ -198,7 +198,9 @@ def test_gradients(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if SCORES[kind].equal_sizes])
 def test_products_need_equal_sizes(kind: str) -> None:
-    with pytest.raises(ValueError, match="size 3 with encoder states of size 4: sizes must be equal; use 'bilinear'"):
+    with pytest.raises(
+        ValueError, match=r"requires equal sizes of decoder state \(3\) and encoder states \(4\); use 'bilinear'"
+    ):
         SCORES[kind](3, 4)
 
 

@@ -122,23 +122,23 @@ def test_parts_that_have_read_what_is_hidden_are_refused(name: str) -> None:
     options, keys = REFUSED[name]
     messages = [str(message) for message in build.find_problems(whole(settings(terms="wait", **options)))]
     assert [message.split(":")[0] for message in messages] == keys
-    assert all("depends on source symbols that 'wait' (attention.terms) hides; use " in message for message in messages)
+    assert all("depends on source tokens that 'wait' (attention.terms) masks; use " in message for message in messages)
     assert not build.find_problems(whole(settings(**options)))
 
 
 def test_a_term_that_depends_on_the_length_of_the_source_is_refused() -> None:
     (problem,) = build.find_problems(whole(settings(terms=["wait", "coverage", "position"], **FORWARD)))
-    assert str(problem).startswith("model.attention.terms.2: depends on source symbols that 'wait'")
+    assert str(problem).startswith("model.attention.terms.2: depends on source tokens that 'wait'")
 
 
 def test_a_term_that_changes_a_position_before_it_is_seen_is_refused() -> None:
     (problem,) = build.find_problems(whole(settings(terms=["wait", "recurrent"], **FORWARD)))
-    assert str(problem).startswith("model.attention.terms.1: depends on source symbols that 'wait'")
+    assert str(problem).startswith("model.attention.terms.1: depends on source tokens that 'wait'")
 
 
 def test_two_terms_that_hide_are_refused() -> None:
     problems = build.find_problems(whole(settings(terms=["wait", "shift"], **FORWARD)))
-    assert "model.attention.terms: two of them hide source symbols, so that none may be left" in map(str, problems)
+    assert "model.attention.terms: at most one term may mask source tokens" in map(str, problems)
 
 
 def test_a_window_that_depends_on_the_length_of_the_source_is_refused() -> None:

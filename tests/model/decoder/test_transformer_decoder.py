@@ -238,7 +238,7 @@ def test_what_asks_for_the_step_before_is_refused(attention: Callable[[int, int]
     def attend_to(query_size: int, state_sizes: tuple[int, ...]) -> Combination:
         return OneSource(attention(query_size, *state_sizes))
 
-    with pytest.raises(ValueError, match=r"a score other than none, and attention without terms, window and sentences"):
+    with pytest.raises(ValueError, match=r"a score other than none, and no terms, window or sentences"):
         SelfAttentionDecoder(4, (4,), attend_to, size=8, heads=2)
 
 

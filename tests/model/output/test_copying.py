@@ -457,8 +457,8 @@ def test_words_of_the_sentence_are_among_the_candidates_of_a_shortlist() -> None
 
 
 REFUSED: list[tuple[dict[str, Any], tuple[Any, ...], str]] = [
-    ({"score": "none"}, (SYMBOLS,), "reads attention, and there is none"),
-    ({}, (Regions(3),), "says words of the source, and no source has any"),
+    ({"score": "none"}, (SYMBOLS,), "requires attention"),
+    ({}, (Regions(3),), "copies source words, but data.features are numeric"),
     ({"embedding": {"tie": "output"}, "decoder": {"readout": "concat"}}, (SYMBOLS,), "features have size 8"),
 ]
 

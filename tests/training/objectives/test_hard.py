@@ -246,21 +246,21 @@ def complaints(objective: Spec, **options: Any) -> list[str]:
         (
             Spec("teacher_forcing"),
             FREE,
-            "no gradient passes through hard attention; use marginal, or reinforce with order: 0",
+            "hard attention is not differentiable; use marginal, or reinforce with order: 0",
         ),
-        (Spec("reinforce"), {}, "use model.attention.normalizer: hard"),
-        (Spec("marginal"), {}, "use model.attention.normalizer: hard"),
+        (Spec("reinforce"), {}, "requires model.attention.normalizer: hard"),
+        (Spec("marginal"), {}, "requires model.attention.normalizer: hard"),
         (Spec("marginal"), {**FREE, "score": "none"}, "there is no attention"),
-        (Spec("marginal"), {**FREE, "score": "uniform"}, "all weights that attention can see are alike"),
+        (Spec("marginal"), {**FREE, "score": "uniform"}, "all attention weights are equal"),
         (Spec("marginal"), {**FREE, "decoder": {"attend": "between"}}, "attend: after and input_feeding: none"),
         (Spec("marginal"), {**FREE, "decoder": {"input_feeding": "context"}}, "attend: after and input_feeding: none"),
         (Spec("marginal"), {**FREE, "output": {"label_smoothing": 0.1}}, "set model.output.label_smoothing to 0"),
         (Spec("marginal"), {**FREE, "output": {"kind": "pointer", "supervised": True}}, "marginal teaches no switch"),
-        (Spec("reinforce"), ORDERS["first"], "order: 1 needs marginal"),
+        (Spec("reinforce"), ORDERS["first"], "order: 1 use marginal"),
         (
             Spec("reinforce"),
             {"normalizer": "hard", "bridge": "none", "decoder": {"kind": "self_attention", "heads": 2}},
-            "a decoder that says what it drew",
+            "requires model.decoder: rnn",
         ),
     ],
 )
@@ -275,7 +275,7 @@ def test_weights_that_are_no_distribution_are_refused() -> None:
     attention = model.attention.model_copy(update={"window": Spec("predictive")})
     config = whole(model.model_copy(update={"attention": attention}))
     (problem,) = Marginal.problems(replaced(config, ("training", "objective"), Spec("marginal")))
-    assert "do not add up to 1" in problem
+    assert "attention weights that sum to 1" in problem
 
 
 @each_order
@@ -287,7 +287,7 @@ def test_no_jump_goes_back_where_none_is_seen() -> None:
     for option in ({"monotonic": True}, {"jump": 3}):
         (problem,) = build.find_problems(whole(settings(normalizer={"kind": "hard", **option})))
         assert str(problem).startswith("model.attention.normalizer: ")
-        assert "order: 0 does not see" in str(problem)
+        assert "require order: 1" in str(problem)
 
 
 class FixedPositions(AttentionNormalizer):

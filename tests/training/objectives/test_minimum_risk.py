@@ -144,8 +144,8 @@ def test_translations_are_drawn_as_probably_as_the_model_finds_them() -> None:
             {"model.output": "pointer_generator"},
             "draws symbols of the vocabulary; 'pointer_generator' says other words",
         ),
-        ({"model.output": {"kind": "nce", "normalized": False}}, "needs probabilities"),
-        ({"metrics": ["chrf"], "training.metric": "chrf"}, "has errors by 'bleu', which metrics does not have"),
+        ({"model.output": {"kind": "nce", "normalized": False}}, "requires probabilities"),
+        ({"metrics": ["chrf"], "training.metric": "chrf"}, "uses the metric 'bleu', which is not listed in metrics"),
     ],
 )
 def test_what_it_cannot_train_is_told(options: dict[str, Any], expected: str, tmp_path: Path) -> None:

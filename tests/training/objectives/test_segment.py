@@ -139,15 +139,15 @@ def test_it_trains_under_autocast() -> None:
 def test_a_model_that_lacks_what_it_needs_is_refused(changed: dict[str, object]) -> None:
     config = configured("segment", {**OPTIONS, **changed})
     (problem,) = checks.problems(config)
-    assert str(problem).startswith("training.objective: segment needs ")
+    assert str(problem).startswith("training.objective: segment requires ")
 
 
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"normalizer": "sparsemax"}, "segment looks at the one position"),
-        ({"score": "additive"}, "segment looks at the one position"),
-        ({"terms": ["shift", "markov"]}, "segment looks at the one position"),
+        ({"normalizer": "sparsemax"}, "segment attends only to the position"),
+        ({"score": "additive"}, "segment attends only to the position"),
+        ({"terms": ["shift", "markov"]}, "segment attends only to the position"),
         ({"output": {"label_smoothing": 0.1}}, "segment has no smoothed form"),
         ({"output": {"kind": "nce"}}, "segment sums exact probabilities"),
         ({"output": {"kind": "partitioned"}}, "segment sums exact probabilities"),
@@ -161,9 +161,7 @@ def test_what_it_would_pass_over_is_refused(changed: dict[str, object], words: s
 def test_what_only_it_can_teach_is_refused_elsewhere() -> None:
     assert not checks.problems(configured("segment", OPTIONS))
     (problem,) = checks.problems(configured("teacher_forcing", OPTIONS))
-    assert str(problem) == (
-        "training.objective: cannot teach 'shift' (model.attention.terms) where to write; use segment"
-    )
+    assert str(problem) == ("training.objective: cannot train 'shift' (model.attention.terms); use segment")
 
 
 def configured(objective: str, options: dict[str, Any]) -> Config:

@@ -65,11 +65,11 @@ class Flat(Combination):
             for attention in attentions
         ):
             raise ValueError(
-                "is one attention over all sources: it needs a score other than none, a normalizer other than hard and "
-                "linear_chain, and neither window nor sentences"
+                "attends to all sources at once: requires a score other than none, a normalizer other than hard and "
+                "linear_chain, no window and no sentences"
             )
         if size and share_projections:
-            raise ValueError("size goes with projections that are not shared")
+            raise ValueError("size requires projections that are not shared")
         self.attentions = cast(Sequence[GlobalAttention], nn.ModuleList(attentions))
         self.sentinel = Sentinel(query_size, embedding_size) if sentinel else None
         self.sentinel_score = sentinel_score if sentinel else None
@@ -156,5 +156,5 @@ def _projections(scores: Sequence[AlignmentScore]) -> list[Linear]:
     """Return U_a of each score. ValueError if one has none."""
     projections = [score.projection for score in scores if score.projection]
     if len(projections) < len(scores):
-        raise ValueError("shares the projections of the score, and this one has none; use additive or bilinear")
+        raise ValueError("shares the projections of the score; use score: additive or bilinear")
     return projections
