@@ -508,7 +508,7 @@ def test_parts_are_a_plain_file(make: Callable[[Path], None], tmp_path: Path) ->
     (tmp_path / "mine").write_text("mine\n")
     make(tmp_path / "text.partial")
     with (
-        pytest.raises(UserError, match=r"text\.partial: cannot write \(is no plain file\)"),
+        pytest.raises(UserError, match=r"text\.partial: cannot write \(not a regular file\)"),
         write_in_parts(tmp_path / "text"),
     ):
         pass

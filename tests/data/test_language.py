@@ -34,7 +34,7 @@ REFUSED = [
     (Spec("word"), "§§", r"'§§' is 2 symbols"),
     (Spec("word"), "¶", r"'¶' is not in the vocabulary; expected it between sentences of the corpus"),
     (Spec("bpe", {"vocab_size": 300}), "¶", r"'¶' is \d symbols \(.*<0xC2> <0xB6>\), expected one"),
-    (Spec("bpe", {"vocab_size": 300, "dropout": 0.1}), "§", r"subword dropout would cut '§'"),
+    (Spec("bpe", {"vocab_size": 300, "dropout": 0.1}), "§", r"subword dropout would split '§'"),
 ]
 
 

@@ -443,7 +443,7 @@ def _inner(element: Any) -> str:
 @pytest.mark.parametrize(
     ("kind", "text", "message"),
     [
-        (Xliff, "<xliff", r"x\.xml:1: not sound XML"),
+        (Xliff, "<xliff", r"x\.xml:1: invalid XML"),
         (Xliff, MEMORY, r"x\.xml:2: expected <xliff>, found <tmx>"),
         (Tmx, MEMORY.replace('"en', '"de'), "has no en"),
         (Xliff, OLD.replace('"en-US"', '"fr"'), "x.xml:4: is a translation of fr, and the run translates en"),

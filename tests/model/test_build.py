@@ -167,7 +167,7 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     (
         {"decoder": {"readout": "concat", "readout_size": 3}},
         ("decoder",),
-        "readout: concat has the size of state and context",
+        "readout_size requires readout: tanh or deep",
     ),
     ({"embedding": {"tie": "output"}, "decoder": {"readout": "concat"}}, ("output",), "features have size 8"),
     ({"embedding": {"tie": "all"}, "decoder": {"readout_size": 3}}, ("output",), "without readout_size"),
@@ -175,7 +175,7 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"encoder": SELF, "bridge": "copy"}, ("bridge",), "requires an encoder with a final state; use 'mean' or 'zero'"),
     ({"decoder": SELF}, ("bridge",), "is 'final', but this decoder has no initial state; use 'none'"),
     ({"decoder": SELF, "bridge": "zero"}, ("bridge",), "is 'zero', but this decoder has no initial state; use 'none'"),
-    ({"bridge": "none"}, ("bridge",), "this decoder starts from a state; use 'final', 'zero', 'mean' or 'copy'"),
+    ({"bridge": "none"}, ("bridge",), "this decoder has an initial state; use 'final', 'zero', 'mean' or 'copy'"),
     ({"decoder": SELF, "bridge": "none", "score": "none"}, ("decoder",), "a score other than none"),
     (
         {"decoder": {**SELF, "readout_size": 3}, "bridge": "none", "embedding": {"tie": "output"}},
@@ -297,7 +297,7 @@ def test_what_needs_attention_is_refused_without_any() -> None:
     attention = {"terms": ["coverage", "wait"], "normalizer": "sparsemax", "window": "monotonic", "sentences": "."}
     errors = build.find_problems(whole(settings(score="none", attention=attention)))
     assert [problem.path[2] for problem in errors] == ["terms", "normalizer", "window", "sentences"]
-    assert all("there is none (score: none)" in problem.message for problem in errors)
+    assert all("requires attention (score other than none)" in problem.message for problem in errors)
 
 
 def test_a_problem_of_every_layer_is_told_once() -> None:

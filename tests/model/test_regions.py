@@ -202,11 +202,11 @@ REFUSED: list[tuple[dict[str, Any], tuple[str | int, ...], str]] = [
     (
         {"initial_state_only": ["image"], "bridge": "zero"},
         ("initial_state_only",),
-        "starts from nothing (model.bridge: zero)",
+        "a decoder with an initial state (model.bridge: zero)",
     ),
     ({"combination": "sum", "features": {"kind": "projection", "size": 3}}, ("combination",), "sizes 4, 3"),
     ({"decoder": {"kind": "self_attention", "heads": 2}, "bridge": "none"}, ("decoder",), "supports a single source"),
-    ({"score": "dot", "features": {"kind": "projection", "size": 3}}, ("attention", "score"), "states of size 3"),
+    ({"score": "dot", "features": {"kind": "projection", "size": 3}}, ("attention", "score"), "encoder states (3)"),
     ({"features": {"kind": "self_attention", "size": 4, "heads": 2}}, ("bridge",), "use 'mean'"),
 ]
 

@@ -180,13 +180,13 @@ def test_agreement_takes_no_penalties(make_config: Callable[..., Config], golden
     ("options", "message"),
     [
         ({"data.source": ["en", "mt"]}, "found several"),
-        ({"model.combination": {"kind": "flat", "sentinel": True}}, "there is a sentinel"),
+        ({"model.combination": {"kind": "flat", "sentinel": True}}, "found a sentinel"),
     ],
 )
 def test_penalties_are_of_attention_to_one_source(
     options: dict[str, Any], message: str, make_config: Callable[..., Config]
 ) -> None:
-    with pytest.raises(ConfigError, match=rf"training\.penalties: are of .*, and {message}$"):
+    with pytest.raises(ConfigError, match=rf"training\.penalties: require attention to a single source, {message}$"):
         make_config({"training.penalties": "coverage", **options})
 
 

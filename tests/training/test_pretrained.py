@@ -122,7 +122,7 @@ def test_a_subword_begins_with_the_mean_of_the_words_that_it_is_part_of(
 def test_another_size_is_told_with_both_numbers(
     make_config: Made, assembled: Assembled, tmp_path: Path, size: int
 ) -> None:
-    with pytest.raises(UserError, match=rf":1: vectors of 12 numbers, and model\.embedding\.size is {size}$"):
+    with pytest.raises(UserError, match=rf":1: vectors of size 12, but model\.embedding\.size is {size}$"):
         assembled(make_config({**of(write(tmp_path / "words.vec")), "model.embedding.size": size}))
 
 

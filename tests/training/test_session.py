@@ -133,7 +133,7 @@ def test_a_run_with_another_configuration_is_refused(
     folder = session.train(make_config(), quiet=True)
     before = folder.config.read_bytes(), folder.last_state.read_bytes()
     assert f"{tmp_path / 'run'}: was started with another {key};" in refused(make_config({key: value}))
-    assert "begun with another seed and 1 other option;" in refused(
+    assert "started with another seed and 1 other option;" in refused(
         make_config({"seed": 77, "training.clip_norm": 3.0})
     )
     assert (folder.config.read_bytes(), folder.last_state.read_bytes()) == before

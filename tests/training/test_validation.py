@@ -241,7 +241,7 @@ def test_a_training_whose_bleu_stays_0_goes_on_while_the_loss_falls(
     assert run.schedule(9, run.progress.improved(True)) == 0.5**cuts
 
 
-STUCK = "has not fallen in 4 validations"
+STUCK = "has not improved in 4 validations"
 
 
 @pytest.mark.slow

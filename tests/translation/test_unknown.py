@@ -484,7 +484,7 @@ def test_a_run_that_leaves_unk_says_so_in_its_configuration(folder: Path, tmp_pa
 def test_a_dictionary_is_for_words_that_are_attended_to(
     other_runs: dict[str, Path], folder: Path, golden: Golden
 ) -> None:
-    with pytest.raises(UserError, match=r"words\.tsv: a dictionary translates the words attended to") as raised:
+    with pytest.raises(UserError, match=r"words\.tsv: a dictionary requires attention to words") as raised:
         dragoman.load(other_runs["no attention"], dictionary=folder / "words.tsv")
     golden(str(raised.value).replace(str(folder), "FOLDER"))
 

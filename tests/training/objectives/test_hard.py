@@ -183,7 +183,9 @@ def test_what_reads_one_position_refuses_a_chain(corpus: Path, tmp_path: Path, g
     run = session.train(toy.config(corpus, tmp_path / "chain", options), quiet=True)
     translator = dragoman.load(run.path)
     assert len(translator.translate(["a b", "c"], beam_size=2)) == 2
-    with pytest.raises(UserError, match=r"while the source arrives .*order:") as raised:
+    with pytest.raises(
+        UserError, match=r"simultaneous translation does not support hard attention of order:"
+    ) as raised:
         next(translator.simultaneous(["a"], wait=3))
     golden(str(raised.value))
     pytest.importorskip("onnxscript")
@@ -250,12 +252,16 @@ def complaints(objective: Spec, **options: Any) -> list[str]:
         ),
         (Spec("reinforce"), {}, "requires model.attention.normalizer: hard"),
         (Spec("marginal"), {}, "requires model.attention.normalizer: hard"),
-        (Spec("marginal"), {**FREE, "score": "none"}, "there is no attention"),
+        (Spec("marginal"), {**FREE, "score": "none"}, "the model has no attention"),
         (Spec("marginal"), {**FREE, "score": "uniform"}, "all attention weights are equal"),
         (Spec("marginal"), {**FREE, "decoder": {"attend": "between"}}, "attend: after and input_feeding: none"),
         (Spec("marginal"), {**FREE, "decoder": {"input_feeding": "context"}}, "attend: after and input_feeding: none"),
         (Spec("marginal"), {**FREE, "output": {"label_smoothing": 0.1}}, "set model.output.label_smoothing to 0"),
-        (Spec("marginal"), {**FREE, "output": {"kind": "pointer", "supervised": True}}, "marginal teaches no switch"),
+        (
+            Spec("marginal"),
+            {**FREE, "output": {"kind": "pointer", "supervised": True}},
+            "marginal does not support a supervised switch",
+        ),
         (Spec("reinforce"), ORDERS["first"], "order: 1 use marginal"),
         (
             Spec("reinforce"),

@@ -142,7 +142,7 @@ def test_translations_are_drawn_as_probably_as_the_model_finds_them() -> None:
     [
         (
             {"model.output": "pointer_generator"},
-            "draws symbols of the vocabulary; 'pointer_generator' says other words",
+            "samples from the vocabulary only, unlike 'pointer_generator'",
         ),
         ({"model.output": {"kind": "nce", "normalized": False}}, "requires probabilities"),
         ({"metrics": ["chrf"], "training.metric": "chrf"}, "uses the metric 'bleu', which is not listed in metrics"),

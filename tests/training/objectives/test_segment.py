@@ -148,9 +148,9 @@ def test_a_model_that_lacks_what_it_needs_is_refused(changed: dict[str, object])
         ({"normalizer": "sparsemax"}, "segment attends only to the position"),
         ({"score": "additive"}, "segment attends only to the position"),
         ({"terms": ["shift", "markov"]}, "segment attends only to the position"),
-        ({"output": {"label_smoothing": 0.1}}, "segment has no smoothed form"),
-        ({"output": {"kind": "nce"}}, "segment sums exact probabilities"),
-        ({"output": {"kind": "partitioned"}}, "segment sums exact probabilities"),
+        ({"output": {"label_smoothing": 0.1}}, "segment does not support label smoothing"),
+        ({"output": {"kind": "nce"}}, "segment requires exact probabilities"),
+        ({"output": {"kind": "partitioned"}}, "segment requires exact probabilities"),
     ],
 )
 def test_what_it_would_pass_over_is_refused(changed: dict[str, object], words: str) -> None:

@@ -363,7 +363,7 @@ def assert_what_is_of_the_query_is_shared(sentinel: str, score: str) -> None:
     ("name", "sizes", "score", "message"),
     [
         ("sum", (3, 4), "additive", "adds contexts of sizes 3, 4: they must be equal"),
-        ("flat, shared", (3, 3), "dot", "use additive or bilinear"),
+        ("flat, shared", (3, 3), "dot", "use score: additive or bilinear"),
     ],
 )
 def test_what_does_not_fit_is_said(name: str, sizes: tuple[int, ...], score: str, message: str) -> None:
