@@ -201,8 +201,8 @@ def _validate(run: Training) -> None:
     first, *later = (validation.loss for validation in progress.validations)
     if len(later) == STUCK - 1 and min(later) >= first:
         run.journal.say(
-            f"the loss on the development data has not improved in {STUCK} validations: the model may be too large for the "
-            "training data (reduce sizes, raise dropout), or training.optimizer.learning_rate too high"
+            f"the loss on the development data has not improved in {STUCK} validations: the model may be too large for "
+            "the training data (reduce sizes, raise dropout), or training.optimizer.learning_rate too high"
         )
     _save(run)
 

@@ -179,7 +179,7 @@ def test_agreement_takes_no_penalties(make_config: Callable[..., Config], golden
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"data.source": ["en", "mt"]}, "found several"),
+        ({"data.source": ["en", "mt"]}, "found several sources"),
         ({"model.combination": {"kind": "flat", "sentinel": True}}, "found a sentinel"),
     ],
 )
