@@ -119,7 +119,7 @@ def test_two_files_of_one_annotator_are_told(key: Key, tmp_path: Path, golden: G
     with pytest.raises(UserError) as raised:
         gather(key, "key", [one, other])
     golden(str(raised.value))
-    with pytest.raises(UserError, match="is by Anna, and so is"):
+    with pytest.raises(UserError, match="is by Anna, like"):
         gather(key, "key", [one, one])
 
 
