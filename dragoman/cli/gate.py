@@ -12,7 +12,7 @@ from dragoman.errors import UserError
 
 if TYPE_CHECKING:
     from dragoman.corpus.features import Given
-    from dragoman.translation.comparison import Gate
+    from dragoman.translation.comparison import Comparison
 
 
 @app.command(epilog="Example: dragoman gate runs/new --against runs/old --source test.en --reference test.de")
@@ -43,12 +43,12 @@ def judge(
     from dragoman.configuration import components
     from dragoman.evaluation.metrics.table import METRICS
     from dragoman.run.run import Run
-    from dragoman.translation.comparison import Gate, compared
+    from dragoman.translation.comparison import Comparison, compared
     from dragoman.translation.loading import load
 
     new, old = Run.load(run), Run.load(against)
     if new.folder.gate.exists():
-        Gate.read(new.folder.gate)  # fails if the file is not ours to replace
+        Comparison.read(new.folder.gate)  # fails if the file is not ours to replace
     metrics = [components.build(METRICS, spec) for spec in old.config.metrics]
     one, other = load(against), load(run)
     if (one.languages, one.targets) != (other.languages, other.targets):
@@ -62,7 +62,7 @@ def judge(
     tell(f"{run}: is not worse than {against} on {comparison.sentences:,} sentences")
 
 
-def _table(comparison: "Gate", against: Path, run: Path) -> str:
+def _table(comparison: "Comparison", against: Path, run: Path) -> str:
     rows = [
         [row.metric, figure(row.before), figure(row.after), f"{row.low:+.2f} to {row.high:+.2f}", f"{row.p:.3f}"]
         for row in comparison.figures

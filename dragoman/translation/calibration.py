@@ -16,7 +16,7 @@ from dragoman.model.predictor import Predictor
 from dragoman.model.shapes import Float
 from dragoman.search.tempered import normalizer
 from dragoman.translation.json_record import Recorded
-from dragoman.translation.json_values import Form
+from dragoman.translation.json_values import Schema
 
 COLDEST, WARMEST = 0.1, 10.0
 CLOSE = 1e-6  # relative change of the temperature at which it is found
@@ -33,7 +33,7 @@ class Measured(NamedTuple):
     reliability: Reliability
 
 
-class BinForm(Form):
+class BinSchema(Schema):
     """The predictions of a bin of confidence."""
 
     predictions: int = Field(ge=0)
@@ -41,16 +41,16 @@ class BinForm(Form):
     accuracy: float
 
 
-class Fit(Form):
+class Fit(Schema):
     """How a temperature fits the references: -log P of a symbol in nats, and the expected calibration error."""
 
     loss: float
     error: float
-    bins: list[BinForm]
+    bins: list[BinSchema]
 
     @classmethod
     def of(cls, measured: Measured) -> "Fit":
-        bins = [BinForm(**entry._asdict()) for entry in measured.reliability.bins]
+        bins = [BinSchema(**entry._asdict()) for entry in measured.reliability.bins]
         return cls(loss=measured.loss, error=measured.reliability.error, bins=bins)
 
 

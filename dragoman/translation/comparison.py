@@ -11,12 +11,12 @@ from dragoman.evaluation.significance import FEWEST, compare
 from dragoman.files.reading import compute_sha256
 from dragoman.run.run import Run
 from dragoman.translation.json_record import Recorded
-from dragoman.translation.json_values import Form
+from dragoman.translation.json_values import Schema
 
 LEVEL = 0.05  # p below which a difference is taken for one
 
 
-class Figures(Form):
+class Figures(Schema):
     """Both runs by a metric: the scores on the held set, the 95 % interval of their difference, and p by approximate
     randomization, which keeps its promise with few sentences, too. `worse`: the difference is one, and in the wrong
     direction.
@@ -32,7 +32,7 @@ class Figures(Form):
     worse: bool
 
 
-class Gate(Recorded):
+class Comparison(Recorded):
     """What was found when a run's weights were compared with those that served before (`against`)."""
 
     command: ClassVar[str] = "gate"
@@ -51,7 +51,7 @@ class Gate(Recorded):
 
 def compared(
     run: Run, against: Run, translations: Sequence[Sequence[str]], references: Sequence[str], metrics: Sequence[Metric]
-) -> Gate:
+) -> Comparison:
     """Compare the translations of the run that served (the first) and of the new one. UserError for less than FEWEST
     sentences, which say too little, and without metrics.
     """
@@ -61,7 +61,7 @@ def compared(
         raise UserError(f"{len(references)} sentences are too few to compare runs; expected at least {FEWEST}")
     figures = [compare_by(metric, translations, references) for metric in metrics]
     new, old = run.weights(), against.weights()
-    return Gate(
+    return Comparison(
         weights=new.name,
         sha256=compute_sha256(new),
         against=str(against.folder.path),
@@ -95,7 +95,7 @@ def check(run: Run, sha256: Callable[[], str]) -> None:
     to be compared (`training.require_gate`) and was not, with the weights of this digest.
     """
     path = run.folder.gate
-    comparison = Gate.read(path) if path.exists() else None
+    comparison = Comparison.read(path) if path.exists() else None
     if comparison and comparison.sha256 == sha256():
         if not comparison.passed:
             raise UserError(

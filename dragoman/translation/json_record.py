@@ -10,14 +10,14 @@ from dragoman.configuration.messages import written_by
 from dragoman.errors import UserError
 from dragoman.files.writing import write_atomically
 from dragoman.translation.json_schema import problem
-from dragoman.translation.json_values import Form
+from dragoman.translation.json_values import Schema
 
 Found = TypeVar("Found", bound="Recorded")
 
 VERSION = 1  # of all of them
 
 
-class Recorded(Form):
+class Recorded(Schema):
     """What `dragoman COMMAND` has found out. A subclass names its `command`, and has its own keys."""
 
     command: ClassVar[str]

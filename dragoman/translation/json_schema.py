@@ -10,13 +10,13 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic.json_schema import GenerateJsonSchema
 
 from dragoman.configuration.messages import shown
-from dragoman.translation.explanation.explanation_schema import ExplanationForm
-from dragoman.translation.json_values import Count, Form, Text, Weights, misfit, sized
+from dragoman.translation.explanation.explanation_schema import ExplanationSchema
+from dragoman.translation.json_values import Count, Schema, Text, Weights, misfit, sized
 
 VERSION: Final = 2
 
 
-class StepForm(Form):
+class StepSchema(Schema):
     """A step of the decoder: one symbol."""
 
     symbol: Text = Field(
@@ -32,21 +32,21 @@ class StepForm(Form):
     )
 
 
-class ConfidenceForm(Form):
+class ConfidenceSchema(Schema):
     """How sure a calibrated run is, from 0 to 1."""
 
     sentence: float = Field(description="of the translation: the mean of its words, the end counted as one")
     words: list[float] = Field(description="of each word: the product of its symbols' probabilities: (target words)")
 
 
-class MatchForm(Form):
+class MatchSchema(Schema):
     """What a translation memory found."""
 
     source: Text = Field(description="the source in the memory, normalized, of which the text is the translation")
     score: float = Field(ge=0, le=1, description="its similarity to the source that was looked up; 1 is the same")
 
 
-class SourceForm(Form):
+class SourceSchema(Schema):
     """A source, and the attention that it got."""
 
     name: Text = Field(description="its name in the configuration, such as its language")
@@ -62,13 +62,13 @@ class SourceForm(Form):
         None, description="for each target word the weight of the end symbol, if the model is taught to look there"
     )
     regions: bool = Field(False, description="whether the source is an array of regions, and not a text")
-    match: MatchForm | None = Field(None, description="of a text from a translation memory, what was found there")
+    match: MatchSchema | None = Field(None, description="of a text from a translation memory, what was found there")
     alignment: list[Annotated[list[Count], Field(min_length=2, max_length=2)]] = Field(
         description="links [source word, target word] from 0, which follow from the weights"
     )
 
 
-class ReplacedForm(Form):
+class ReplacedSchema(Schema):
     """A word for which the model had no symbol (`<unk>`)."""
 
     word: Count = Field(description="the number of the word in words, from 0")
@@ -80,7 +80,7 @@ class ReplacedForm(Form):
 Place = Annotated[list[Count], Field(min_length=2, max_length=2)]  # in characters, begin and end
 
 
-class SpanForm(Form):
+class SpanSchema(Schema):
     """A span of a source that comes through verbatim."""
 
     text: Text = Field(description="the span")
@@ -89,28 +89,28 @@ class SpanForm(Form):
     target: Place | None = Field(description="where it stands in the translation; null if it does not")
 
 
-class TermForm(SpanForm):
+class TermSchema(SpanSchema):
     """A term of a glossary in a source."""
 
     text: Text = Field(description="the term, as it is written there")
     forms: list[Text] = Field(description="the forms of its translation, of which the translation is to have one")
 
 
-class EditForm(Form):
+class EditSchema(Schema):
     """A word of the edited source, of the translation, or of both."""
 
     word: Text = Field(description="the word, as it stands between spaces")
     change: Literal["kept", "deleted", "inserted"] = Field(description="what became of it")
 
 
-class EditsForm(Form):
+class EditsSchema(Schema):
     """How a source was post-edited."""
 
     source: Text = Field(description="the name of the source that was edited")
-    words: list[EditForm] = Field(description="its words and those of the translation, in order")
+    words: list[EditSchema] = Field(description="its words and those of the translation, in order")
 
 
-class TranslationForm(Form):
+class TranslationSchema(Schema):
     """A translation, or a given target under forced decoding, with everything that is known of it."""
 
     version: Literal[2] = Field(description="of this form")
@@ -123,40 +123,40 @@ class TranslationForm(Form):
         description="log P(target given sources) in nats, the end counted; null if not finite"
     )
     log_probs: list[float | None] = Field(description="the same of each word, the sum over its symbols: (target words)")
-    steps: list[StepForm] = Field(description="the symbols in the order in which they were decided, the end last")
+    steps: list[StepSchema] = Field(description="the symbols in the order in which they were decided, the end last")
     figures: dict[Text, Weights] = Field(
         {}, description="the figures of the steps for each word, the mean over its symbols: (target words) by name"
     )
-    confidence: ConfidenceForm | None = Field(
+    confidence: ConfidenceSchema | None = Field(
         None, description="of a calibrated run, how sure it is; follows from `calibrated` of the steps"
     )
     criteria: dict[Text, float] = Field({}, description="what it was reranked by, by name; `score` is the weighted sum")
     withheld: Text | None = Field(
         None, description="the translation where its confidence is below --min-confidence; `text` is empty then"
     )
-    sources: list[SourceForm] = Field(
+    sources: list[SourceSchema] = Field(
         min_length=1, description="what was translated, in the order of the configuration"
     )
     sentinel: Weights | None = Field(
         None, description="for each target word the weight that went to no source, if the model has a sentinel"
     )
-    replaced: list[ReplacedForm] = Field([], description="the words that stand for `<unk>`, and what they come from")
-    spans: list[SpanForm] = Field([], description="the protected spans of the source, in their order")
-    terms: list[TermForm] = Field([], description="the terms of a glossary in the source, in their order")
+    replaced: list[ReplacedSchema] = Field([], description="the words that stand for `<unk>`, and what they come from")
+    spans: list[SpanSchema] = Field([], description="the protected spans of the source, in their order")
+    terms: list[TermSchema] = Field([], description="the terms of a glossary in the source, in their order")
     proved: bool | None = Field(
         None, description="of exhaustive search, whether it has shown that none but those before it is more probable"
     )
     left_out: Count = Field(0, description="symbols at the end of overlong sources that were not read")
     reference: Text | None = Field(None, description="the translation by a person")
     pair: Text | None = Field(None, description="of a run with several pairs of languages, which one: en-de")
-    edits: EditsForm | None = Field(None, description="what post-editing changed")
-    explanation: ExplanationForm | None = Field(None, description="why it is this translation, if that was asked for")
-    alternatives: list["TranslationForm"] = Field(
+    edits: EditsSchema | None = Field(None, description="what post-editing changed")
+    explanation: ExplanationSchema | None = Field(None, description="why it is this translation, if that was asked for")
+    alternatives: list["TranslationSchema"] = Field(
         [], description="further translations, the next best first, each in this form"
     )
 
     @model_validator(mode="after")
-    def _fits(self) -> "TranslationForm":
+    def _fits(self) -> "TranslationSchema":
         words = len(self.words)
         for number, source in enumerate(self.sources):
             place = f"sources.{number}"
@@ -195,5 +195,5 @@ def problem(error: ValidationError) -> str:
 
 def schema() -> str:
     """The JSON schema of a translation."""
-    json_schema = {"$schema": GenerateJsonSchema.schema_dialect, **TranslationForm.model_json_schema()}
+    json_schema = {"$schema": GenerateJsonSchema.schema_dialect, **TranslationSchema.model_json_schema()}
     return json.dumps(json_schema, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

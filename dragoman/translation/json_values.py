@@ -19,7 +19,7 @@ Count = Annotated[int, Field(ge=0)]
 Weights = list[float]
 
 
-class Form(BaseModel):
+class Schema(BaseModel):
     """Keys and values of JSON, types exactly as declared."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)

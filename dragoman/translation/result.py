@@ -21,16 +21,16 @@ from dragoman.translation.explanation import explanation_json
 from dragoman.translation.explanation.explanation import Explanation
 from dragoman.translation.json_schema import (
     VERSION,
-    ConfidenceForm,
-    EditForm,
-    EditsForm,
-    MatchForm,
-    ReplacedForm,
-    SourceForm,
-    SpanForm,
-    StepForm,
-    TermForm,
-    TranslationForm,
+    ConfidenceSchema,
+    EditSchema,
+    EditsSchema,
+    MatchSchema,
+    ReplacedSchema,
+    SourceSchema,
+    SpanSchema,
+    StepSchema,
+    TermSchema,
+    TranslationSchema,
     problem,
 )
 from dragoman.translation.json_values import PLACES
@@ -57,7 +57,7 @@ class Result(NamedTuple):
         return self._form.model_dump_json(exclude_defaults=True)
 
     @property
-    def _form(self) -> TranslationForm:
+    def _form(self) -> TranslationSchema:
         beside = {"reference": self.reference, "pair": self.pair, "edits": _edits(self.translation, self.edited)}
         return _form(self.translation, **beside)
 
@@ -73,7 +73,7 @@ class Result(NamedTuple):
             version_text = written_by(version, VERSION) if "version" in value else "of no version"
             raise UserError(f"expected a translation of version {VERSION}, found one {version_text}")
         try:
-            form = TranslationForm.model_validate(value)
+            form = TranslationSchema.model_validate(value)
         except ValidationError as error:
             raise UserError(problem(error)) from None
         edited = form.edits.source if form.edits else None
@@ -138,11 +138,11 @@ def _read(result: Translation | Explanation) -> list[list[str]]:
     return [list(words) for words in (*(source.words for source in sources), result.words)]
 
 
-def _form(unrounded: Translation, **beside: Any) -> TranslationForm:
+def _form(unrounded: Translation, **beside: Any) -> TranslationSchema:
     if unrounded.explanation and _read(unrounded.explanation) != _read(unrounded):
         raise UserError("the explanation has other words than the translation (no model reads protected spans)")
     translation = _rounded(unrounded)
-    return TranslationForm(
+    return TranslationSchema(
         version=VERSION,
         text=translation.text,
         words=translation.words,
@@ -150,7 +150,7 @@ def _form(unrounded: Translation, **beside: Any) -> TranslationForm:
         log_prob=_figure(translation.log_prob),
         log_probs=[_figure(item) for item in translation.log_probs.tolist()],
         steps=[
-            StepForm(
+            StepSchema(
                 symbol=item.symbol,
                 word=item.word,
                 log_prob=_figure(item.log_prob),
@@ -165,9 +165,9 @@ def _form(unrounded: Translation, **beside: Any) -> TranslationForm:
         figures={name: _weights(item).tolist() for name, item in translation.figures.items()},
         sources=list(map(_source_form, translation.sources)),
         sentinel=_list(translation.sentinel),
-        replaced=[ReplacedForm(**item._asdict()) for item in translation.replaced],
-        spans=[SpanForm(**_placed(item)) for item in translation.spans],
-        terms=[TermForm(**_placed(item), forms=list(item.forms)) for item in translation.terms],
+        replaced=[ReplacedSchema(**item._asdict()) for item in translation.replaced],
+        spans=[SpanSchema(**_placed(item)) for item in translation.spans],
+        terms=[TermSchema(**_placed(item), forms=list(item.forms)) for item in translation.terms],
         proved=translation.proved,
         left_out=translation.left_out,
         explanation=translation.explanation.form if translation.explanation else None,
@@ -176,14 +176,14 @@ def _form(unrounded: Translation, **beside: Any) -> TranslationForm:
     )
 
 
-def _confidence(confidence: Confidence | None) -> ConfidenceForm | None:
+def _confidence(confidence: Confidence | None) -> ConfidenceSchema | None:
     if confidence is None:
         return None
-    return ConfidenceForm(sentence=round(confidence.sentence, PLACES), words=confidence.words.round(PLACES).tolist())
+    return ConfidenceSchema(sentence=round(confidence.sentence, PLACES), words=confidence.words.round(PLACES).tolist())
 
 
-def _source_form(seen: SourceAttention) -> SourceForm:
-    return SourceForm(
+def _source_form(seen: SourceAttention) -> SourceSchema:
+    return SourceSchema(
         name=seen.name,
         text=seen.text,
         words=seen.words,
@@ -191,7 +191,7 @@ def _source_form(seen: SourceAttention) -> SourceForm:
         share=seen.share.tolist(),
         end_attention=_list(seen.end_attention),
         regions=seen.regions,
-        match=MatchForm(source=seen.match.source, score=round(seen.match.score, PLACES)) if seen.match else None,
+        match=MatchSchema(source=seen.match.source, score=round(seen.match.score, PLACES)) if seen.match else None,
         alignment=sorted(map(list, seen.alignment)),
     )
 
@@ -205,15 +205,15 @@ def _list(weights: NDArray[np.float64] | None) -> list[float] | None:
     return None if weights is None else weights.tolist()
 
 
-def _edits(translation: Translation, edited: str | None) -> EditsForm | None:
+def _edits(translation: Translation, edited: str | None) -> EditsSchema | None:
     if edited is None:
         return None
     before = next(source.text for source in translation.sources if source.name == edited)
     words = Revision("", before, translation.text).words
-    return EditsForm(source=edited, words=[EditForm(word=word.text, change=word.change.value) for word in words])
+    return EditsSchema(source=edited, words=[EditSchema(word=word.text, change=word.change.value) for word in words])
 
 
-def _translation(form: TranslationForm) -> Translation:
+def _translation(form: TranslationSchema) -> Translation:
     words = len(form.words)
     translation = Translation(
         tuple(_seen(source, words) for source in form.sources),
@@ -246,7 +246,7 @@ def _translation(form: TranslationForm) -> Translation:
     return replace(translation, explanation=explanation)
 
 
-def _seen(source: SourceForm, words: int) -> SourceAttention:
+def _seen(source: SourceSchema, words: int) -> SourceAttention:
     attention = np.array(source.attention, np.float64).reshape(words, len(source.words))
     share = np.array(source.share, np.float64)
     end, match_form = _array(source.end_attention), source.match

@@ -25,7 +25,7 @@ from dragoman.text.mark import Mark
 from dragoman.text.protection import Protection
 from dragoman.translation import source_inputs
 from dragoman.translation.attention_matrix import SHORT
-from dragoman.translation.attribution.context import Origin, Searched, Similar, explain
+from dragoman.translation.attribution.context import ExplanationContext, Searched, Similar, explain
 from dragoman.translation.explanation.explanation import Explanation
 from dragoman.translation.generator import SequenceGenerator, Task
 from dragoman.translation.processor import Processor, listed
@@ -331,7 +331,9 @@ class Translator:
                 translation = transform.finish(translation, sentence)
         pair = Pair(sentence, sentence.truncated, list(draft.output_symbols))
         searched = Searched(task, sentence) if task else None
-        return replace(translation, explainer=Origin(self.generator, pair, searched, self.similar, explained))
+        return replace(
+            translation, explainer=ExplanationContext(self.generator, pair, searched, self.similar, explained)
+        )
 
     def _blank(self, sentence: Sentence) -> Translation:
         return self._finished(self.processor.blank(sentence), sentence)
@@ -431,7 +433,7 @@ class Translator:
                         reported = TemperaturePredictor(self.scorer, calibration.temperature).score(moved).figures
                         scored = scored._replace(figures={**scored.figures, NORMALIZER: reported[NORMALIZER]})
                 for row, (number, pair) in enumerate(zip(batch.rows.tolist(), pairs, strict=True)):
-                    origin = Origin(self.generator, pair, similar=self.similar)
+                    origin = ExplanationContext(self.generator, pair, similar=self.similar)
                     scored_pairs[number] = self.processor.scored(pair, scored, row)._replace(explainer=origin)
         return [scored_pairs[number] for number in range(len(scored_pairs))]
 

@@ -20,7 +20,7 @@ from dragoman.files.reading import read_lines
 from dragoman.search.ranking import Alpha
 from dragoman.search.table import SEARCHES
 from dragoman.translation.json_schema import problem
-from dragoman.translation.json_values import Form
+from dragoman.translation.json_values import Schema
 from dragoman.translation.loading import load
 from dragoman.translation.reranking.criteria import (
     LENGTH_MODEL,
@@ -46,14 +46,14 @@ RESTARTS = 5  # from random weights, at the best alpha
 DIGITS = 6  # of weights
 
 
-class Lengths(Form):
+class Lengths(Schema):
     """The length model: characters of a translation for each of the source, and the variance of their number."""
 
     ratio: float = Field(gt=0)
     variance: float = Field(gt=0)
 
 
-class Weighted(Form):
+class Weighted(Schema):
     """What `dragoman tune` found: how many translations to rank, by which criteria, with which weights; the runs that
     some criteria need.
     """

@@ -27,7 +27,7 @@ from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.serving.models import ServedModel
 from dragoman.translation.calibration import Calibration, Fit
-from dragoman.translation.comparison import Figures, Gate
+from dragoman.translation.comparison import Comparison, Figures
 from dragoman.translation.loading import digest_of
 from tests import toy
 from tests.golden import Golden
@@ -159,7 +159,7 @@ def test_an_export_of_other_weights_is_calibrated_and_gated_as_these_are(copied:
     of: dict[str, Any] = {"weights": "model.safetensors", "sha256": compute_sha256(weights)}
     fit = Fit(loss=1.0, error=0.1, bins=[])
     Calibration(**of, temperature=2.0, sentences=8, symbols=30, before=fit, after=fit).write(folder.calibration)
-    Gate(**of, against="old", against_sha256="", sentences=99, figures=[]).write(folder.gate)
+    Comparison(**of, against="old", against_sha256="", sentences=99, figures=[]).write(folder.gate)
     export.write(Run.load(copied), "model-best")
     assert dragoman.load(copied).translate(["one two"])[0].confidence
     assert dragoman.load(copied, engine="onnx").translate(["one two"])[0].confidence is None
@@ -191,7 +191,7 @@ def test_an_export_without_its_weights_is_as_sure_and_serves_or_not(copied: Path
     pytest.importorskip("sentencex")
     for worse in (False, True):
         figures = Figures(metric="bleu", signature="", before=2, after=1, low=-2, high=0, p=0.01, worse=worse)
-        Gate(**of, against="old", against_sha256="", sentences=99, figures=[figures]).write(folder.gate)
+        Comparison(**of, against="old", against_sha256="", sentences=99, figures=[figures]).write(folder.gate)
         if worse:
             with pytest.raises(UserError, match="is worse than old"):
                 ServedModel.load(copied, engine="onnx")

@@ -10,8 +10,8 @@ from dragoman.documents.passages import split_text
 from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.text.protection import Protection
 from dragoman.translation.attention_matrix import SourceAttention
-from dragoman.translation.transforms.stripped_text import rest, unknown
-from dragoman.translation.transforms.tag_projection import Detached
+from dragoman.translation.transforms.stripped_text import strip_spans, unknown
+from dragoman.translation.transforms.tag_projection import StrippedSource
 from dragoman.translation.translation import Translation
 
 Say = Callable[[str], TranslatedText]
@@ -63,7 +63,7 @@ def protected(text: str) -> TranslatedText:
     return TranslatedText(passage, tuple(_protected(detached(sentence)) for sentence in passage.sentences))
 
 
-def _protected(sentence: Detached) -> TranslatedSentence:
+def _protected(sentence: StrippedSource) -> TranslatedSentence:
     if not sentence.worded:
         return TranslatedSentence(str(sentence.inputs[0]))
     text = sentence.source.text
@@ -73,7 +73,11 @@ def _protected(sentence: Detached) -> TranslatedSentence:
     return TranslatedSentence(whole.text, whole)
 
 
-def detached(text: str, protection: Protection | None = PROTECTED, known_spans: Protection | None = None) -> Detached:
+def detached(
+    text: str, protection: Protection | None = PROTECTED, known_spans: Protection | None = None
+) -> StrippedSource:
     """A text without the spans that a service protects."""
     assert protection
-    return Detached(protection, known_spans, (text,), {0: rest(text, unknown(text, protection, known_spans))}, 0, "en")
+    return StrippedSource(
+        protection, known_spans, (text,), {0: strip_spans(text, unknown(text, protection, known_spans))}, 0, "en"
+    )

@@ -30,7 +30,7 @@ from dragoman.serving.models import ServedModel
 from dragoman.serving.prometheus import Metrics
 from dragoman.serving.service import Service
 from dragoman.training import checks, session
-from dragoman.translation.comparison import Gate
+from dragoman.translation.comparison import Comparison
 from tests import toy
 
 pytestmark = pytest.mark.slow
@@ -107,7 +107,7 @@ def test_a_systematic_error_is_gone_and_nothing_else_is_lost(learned: Path) -> N
 
 
 def test_the_figures_are_kept_and_what_is_held_out_was_not_learned(learned: Path) -> None:
-    verdict = Gate.read(learned / "new" / "gate.json")
+    verdict = Comparison.read(learned / "new" / "gate.json")
     assert verdict.passed
     assert (verdict.sentences, verdict.against) == (60, "old")
     assert [figure.metric for figure in verdict.figures] == ["BLEU-2", "chrF2"]
@@ -137,7 +137,7 @@ def test_a_worse_run_does_not_serve(learned: Path, tmp_path: Path) -> None:
     with chdir(learned):
         outcome = CliRunner().invoke(app, ["gate", str(worse), "--against", "old", *options])
     assert outcome.exit_code == 1
-    verdict = Gate.read(worse / "gate.json")
+    verdict = Comparison.read(worse / "gate.json")
     assert all(figure.worse and figure.after < figure.before and figure.p < 0.05 for figure in verdict.figures)
     with pytest.raises(UserError, match="is worse than old"):
         ServedModel.load(worse)

@@ -15,7 +15,7 @@ from dragoman.run.run import Run
 from dragoman.serving.corrections import Correction, Corrections
 from dragoman.training import checks, mixing, session
 from dragoman.translation import comparison as gate
-from dragoman.translation.comparison import Gate
+from dragoman.translation.comparison import Comparison
 from tests import toy
 from tests.golden import Golden
 from tests.system.conftest import Shell
@@ -102,7 +102,7 @@ def test_a_run_that_was_not_compared_does_not_serve(corrected: Shell, golden: Go
     toy.write(corrected.folder, "dev", toy.pairs(60, 2, 3))
     corrected(*LEARN)
     new = Run.load(corrected.folder / "runs/toy-corrections")
-    Gate.read(new.folder.gate)
+    Comparison.read(new.folder.gate)
     new.folder.gate.unlink()
     golden(corrected.fails("serve", "runs/toy-corrections", "--port", "0"))
     gate.check(Run.load(corrected.folder / "runs/toy"), lambda: "")

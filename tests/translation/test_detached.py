@@ -8,9 +8,9 @@ import pytest
 from dragoman.errors import UserError
 from dragoman.text.protection import Protection
 from dragoman.translation.source_inputs import LONGEST
-from dragoman.translation.transforms.insertion import Back, joined
+from dragoman.translation.transforms.insertion import Reinsertion, joined
 from dragoman.translation.transforms.stripped_text import Group
-from dragoman.translation.transforms.tag_projection import Detached
+from dragoman.translation.transforms.tag_projection import StrippedSource
 from dragoman.translation.translation import KeptSpan, Replacement, Step, Translation
 from tests.documents.speaking import backwards, detached, same
 
@@ -27,7 +27,7 @@ CASES = [
 ]
 
 
-def translate_capitals(text: Detached, *, moved: bool = True) -> Translation:
+def translate_capitals(text: StrippedSource, *, moved: bool = True) -> Translation:
     """The words of the rest in capitals and backwards, or as they are."""
     (sentence,) = (backwards if moved else same)(text.source.text).sentences
     assert sentence.whole
@@ -257,11 +257,11 @@ def test_spans_are_parted_as_the_script_of_the_translation_has_it(
     """Whatever the script of the source has."""
     group = Group("{a}", ((1, 4),), 1, 1, *beside, 0)
     offset = expected.replace(" {a}", "{a}").index("{a}")
-    assert joined(text, [Back(group, group.spans, 0, offset)], 0).text == expected
+    assert joined(text, [Reinsertion(group, group.spans, 0, offset)], 0).text == expected
 
 
 @pytest.mark.parametrize("word", ["one", "का", "می\u200c"])
 def test_a_span_that_touches_punctuation_touches_no_word(word: str) -> None:
     """Whatever a word ends with: a letter, a vowel sign or a non-joiner."""
     group = Group("{name}", ((1, 7),), 1, 1, "(", ")", 0)
-    assert joined(word, [Back(group, group.spans, 0, len(word))], 0).text == f"{word} {{name}}"
+    assert joined(word, [Reinsertion(group, group.spans, 0, len(word))], 0).text == f"{word} {{name}}"

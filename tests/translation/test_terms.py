@@ -26,9 +26,9 @@ from dragoman.translation.transforms.term_placement import locate_terms, placed,
 from dragoman.translation.transforms.terms import (
     CLINGING,
     OPEN,
+    AllowedForms,
     LexicalConstraints,
     Pieces,
-    Sayable,
     SentenceConstraints,
     Terms,
 )
@@ -295,7 +295,7 @@ def test_a_translation_that_was_cut_off_is_no_better_for_its_terms(translator: T
 def test_symbols_of_a_sentences_own_are_words() -> None:
     """Whatever symbol is the last of the vocabulary."""
     language = Language("fr", OF_WORDS, Vocabulary(["un", "\uffed+"]))
-    sayable = Sayable(Pieces(language), ExtendedVocabulary(language.vocabulary, [["GNU"]]))
+    sayable = AllowedForms(Pieces(language), ExtendedVocabulary(language.vocabulary, [["GNU"]]))
     (in_vocabulary, own) = sayable.numbering.ids(["un", "GNU"])
     assert (sayable.first(in_vocabulary), sayable.first(own)) == (" ", " ")
     assert sayable.class_of(in_vocabulary) == sayable.class_of(own)
@@ -305,14 +305,14 @@ def test_symbols_of_a_sentences_own_are_words() -> None:
 def test_what_a_word_would_become_one_with(symbol: str, clings: bool) -> None:
     """A letter or a vowel sign, and a mark of punctuation that is within words; not the sign behind a symbol."""
     language = Language("hi", OF_WORDS, Vocabulary([symbol]))
-    sayable = Sayable(Pieces(language), language.vocabulary)
+    sayable = AllowedForms(Pieces(language), language.vocabulary)
     assert sayable.class_of(*language.vocabulary.ids([symbol])) == (CLINGING if clings else OPEN)
 
 
 def test_a_form_with_a_protected_span_is_not_searched_for(translator: Translator) -> None:
     """Spans come from the source alone, so no search could say it."""
     language = Language("fr", OF_WORDS, Vocabulary(["un", "5"]))
-    sayable = Sayable(Pieces(language), language.vocabulary)
+    sayable = AllowedForms(Pieces(language), language.vocabulary)
     assert [*sayable.spellings("un 5")]
     assert not [*sayable._replace(protection=Protection.named(["numbers"])).spellings("un 5")]
     assert not [*sayable._replace(forbidden=frozenset(language.vocabulary.ids(["5"]))).spellings("un 5")]

@@ -32,7 +32,7 @@ class Searched(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Origin:
+class ExplanationContext:
     """The pair that is explained, by the model of `generator`; the search that found it, unless the pair was given;
     what finds `similar` training pairs, if these are there; and what the model said, without spans that were taken out
     of its text.
@@ -80,7 +80,7 @@ def explain(
         raise arguments.unexpected(translations, "translations", "a list of translations, as in explain([translation])")
     translations = [arguments.checked(item, "translations", Translation) for item in translations]
     origins = [item.explainer for item in translations]
-    own_origins = [item for item in origins if isinstance(item, Origin)]
+    own_origins = [item for item in origins if isinstance(item, ExplanationContext)]
     if len(own_origins) < len(origins):
         raise UserError(NO_MODEL)
     contrasts = [arguments.checked(item, "contrast", str, type(None)) for item in listed(contrasts, CONTRASTS)]

@@ -12,7 +12,7 @@ from rich.text import Text
 from dragoman.corpus.translation_memory import Match
 from dragoman.translation.attention_matrix import SHORT, AttentionMatrix, SourceAttention, attention_matrix
 from dragoman.translation.explanation import explanation_json
-from dragoman.translation.explanation.explanation_schema import ExplanationForm
+from dragoman.translation.explanation.explanation_schema import ExplanationSchema
 from dragoman.translation.explanation.source_maps import Contrast, Map, SourceContrast, SourceMaps
 from dragoman.visualization import explained, heatmap
 from dragoman.visualization.explained import AttributionMap, BeamNode
@@ -83,7 +83,7 @@ class Explanation:
         return self.form.model_dump(exclude_defaults=True)
 
     @property
-    def form(self) -> ExplanationForm:
+    def form(self) -> ExplanationSchema:
         """The JSON form. Numbers are rounded to 6 decimals."""
         return explanation_json.written(self.sources, self.contrast, self.beam, self.nearest)
 

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from dragoman.corpus.translation_memory import Match
 from dragoman.translation.explanation.explanation_schema import (
-    BeamNodeForm,
-    ContrastForm,
-    ExplanationForm,
-    NearForm,
-    PlaceForm,
-    SourceContrastForm,
-    SourceMapsForm,
+    BeamNodeSchema,
+    ContrastSchema,
+    ExplanationSchema,
+    NearSchema,
+    PlaceSchema,
+    SourceContrastSchema,
+    SourceMapsSchema,
 )
 from dragoman.translation.explanation.source_maps import Contrast, Map, Place, SourceContrast, SourceMaps
 from dragoman.translation.json_values import PLACES, Weights
@@ -26,22 +26,22 @@ def written(
     contrast: Contrast | None,
     beam: Sequence[BeamNode],
     nearest: Sequence[Match],
-) -> ExplanationForm:
+) -> ExplanationSchema:
     """The form of the parts of an explanation. Numbers are rounded to 6 decimals."""
-    return ExplanationForm(
-        sources=[SourceMapsForm(**_plain(item)) for item in sources],
+    return ExplanationSchema(
+        sources=[SourceMapsSchema(**_plain(item)) for item in sources],
         contrast=_contrast_form(contrast) if contrast else None,
-        beam=[BeamNodeForm(**_plain(item)) for item in beam],
-        nearest=[NearForm(**_plain(item)) for item in nearest],
+        beam=[BeamNodeSchema(**_plain(item)) for item in beam],
+        nearest=[NearSchema(**_plain(item)) for item in nearest],
     )
 
 
-def _contrast_form(contrast: Contrast) -> ContrastForm:
-    def sources(maps: tuple[SourceContrast, ...]) -> list[SourceContrastForm]:
-        return [SourceContrastForm(**_plain(source_contrast)) for source_contrast in maps]
+def _contrast_form(contrast: Contrast) -> ContrastSchema:
+    def sources(maps: tuple[SourceContrast, ...]) -> list[SourceContrastSchema]:
+        return [SourceContrastSchema(**_plain(source_contrast)) for source_contrast in maps]
 
     places = [
-        PlaceForm(
+        PlaceSchema(
             words=list(difference.words),
             other=list(difference.other),
             difference=_number(difference.difference),
@@ -49,7 +49,7 @@ def _contrast_form(contrast: Contrast) -> ContrastForm:
         )
         for difference in contrast.places
     ]
-    return ContrastForm(
+    return ContrastSchema(
         text=contrast.text,
         words=contrast.words,
         log_prob=_number(contrast.log_prob),
@@ -71,7 +71,7 @@ def _number(value: Any) -> Any:
 
 
 def read(
-    form: ExplanationForm, words: int
+    form: ExplanationSchema, words: int
 ) -> tuple[tuple[SourceMaps, ...], Contrast | None, tuple[BeamNode, ...], tuple[Match, ...]]:
     """The parts of an explanation of so many target words."""
 
@@ -93,8 +93,8 @@ def read(
     return sources, contrast, beam, tuple(Match(item.translation, item.score, item.source) for item in form.nearest)
 
 
-def _contrast(form: ContrastForm) -> Contrast:
-    def sources(forms: list[SourceContrastForm]) -> tuple[SourceContrast, ...]:
+def _contrast(form: ContrastSchema) -> Contrast:
+    def sources(forms: list[SourceContrastSchema]) -> tuple[SourceContrast, ...]:
         rows = ((source.name, source.attention, source.gradient, source.erasure) for source in forms)
         return tuple(SourceContrast(name, *(np.array(part, np.float64) for part in rest)) for name, *rest in rows)
 

@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dragoman.translation.json_values import Count, Form, Text, Weights, misfit, sized
+from dragoman.translation.json_values import Count, Schema, Text, Weights, misfit, sized
 
 Part = Annotated[list[Count], Field(min_length=2, max_length=2)]  # of a list of words, begin and end
 
 
-class SourceMapsForm(Form):
+class SourceMapsSchema(Schema):
     """What the words of a source did for each target word, in nats, by two methods beside attention."""
 
     name: Text = Field(description="the name of the source")
@@ -28,7 +28,7 @@ class SourceMapsForm(Form):
     )
 
 
-class SourceContrastForm(Form):
+class SourceContrastSchema(Schema):
     """The maps of a source, summed over words of this translation, less those of the other one: (source words)."""
 
     name: Text = Field(description="the name of the source")
@@ -37,26 +37,26 @@ class SourceContrastForm(Form):
     erasure: Weights = Field(description="by erasure, in nats")
 
 
-class PlaceForm(Form):
+class PlaceSchema(Schema):
     """Where the two translations differ."""
 
     words: Part = Field(description="the words that stand there in this translation, from 0: begin and end")
     other: Part = Field(description="those in the other one")
     difference: float = Field(description="log P of the former less log P of the latter, in nats")
-    sources: list[SourceContrastForm] = Field(description="what did it, in each source")
+    sources: list[SourceContrastSchema] = Field(description="what did it, in each source")
 
 
-class ContrastForm(Form):
+class ContrastSchema(Schema):
     """Why this translation and not another one."""
 
     text: Text = Field(description="the other one")
     words: list[Text] = Field(description="its words")
     log_prob: float = Field(description="its log-probability in nats, the end counted")
     difference: float = Field(description="log P of this translation less that, in nats")
-    sources: list[SourceContrastForm] = Field(
+    sources: list[SourceContrastSchema] = Field(
         description="what did it over all words, by gradient and erasure over the end symbol too, in each source"
     )
-    places: list[PlaceForm] = Field(description="the places where the words differ, in their order")
+    places: list[PlaceSchema] = Field(description="the places where the words differ, in their order")
 
     def fit(self, place: str, words: int, lengths: Sequence[int]) -> None:
         """Raise an error unless the maps have so many words of each source, and the places are some of the words."""
@@ -73,7 +73,7 @@ class ContrastForm(Form):
                     sized(f"{here}.{number}.{method}", "values", getattr(maps, method), length)
 
 
-class BeamNodeForm(Form):
+class BeamNodeSchema(Schema):
     """A hypothesis that the search kept."""
 
     parent: Count | None = Field(description="the number of the one that it continues, from 0; null for the empty one")
@@ -88,7 +88,7 @@ class BeamNodeForm(Form):
     score: float | None = Field(None, description="of one that is finished, what the search ranks by")
 
 
-class NearForm(Form):
+class NearSchema(Schema):
     """A training pair whose source is like this one."""
 
     source: Text = Field(description="the source, normalized")
@@ -96,17 +96,17 @@ class NearForm(Form):
     score: float = Field(ge=0, le=1, description="how similar the sources are; 1 is the same")
 
 
-class ExplanationForm(Form):
+class ExplanationSchema(Schema):
     """Why a translation is as it is. The attention stands in `sources` of the translation."""
 
-    sources: list[SourceMapsForm] = Field(
+    sources: list[SourceMapsSchema] = Field(
         description="the maps of each source, in the order of those of the translation"
     )
-    contrast: ContrastForm | None = Field(None, description="why not another translation, if one was named")
-    beam: list[BeamNodeForm] = Field(
+    contrast: ContrastSchema | None = Field(None, description="why not another translation, if one was named")
+    beam: list[BeamNodeSchema] = Field(
         [], description="the hypotheses that the search kept, shorter ones first, then the finished ones, best first"
     )
-    nearest: list[NearForm] = Field([], description="the most similar training pairs, the most similar first")
+    nearest: list[NearSchema] = Field([], description="the most similar training pairs, the most similar first")
 
     def fit(self, place: str, words: int, lengths: Sequence[int]) -> None:
         """Raise an error that names the key below `place` unless the maps have so many target words, and so many words

@@ -19,7 +19,7 @@ LOG_PROB = "F0"  # the name of log P, as Marian has it
 one_line = Normalizer(lowercase=False)  # as translations are written
 
 
-class Entry(NamedTuple):
+class NbestEntry(NamedTuple):
     """A line of an n-best list: its number in the file, and the figures of its translation by name."""
 
     line: int
@@ -33,7 +33,7 @@ class Lists:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._entries: dict[tuple[int, str], Entry] = {}
+        self._entries: dict[tuple[int, str], NbestEntry] = {}
         for line, text in enumerate(read_lines(path), start=1):
             number, field, rest = text.partition(FIELD)
             fields, figures = rest.split(FIELD), dict[str, float]()
@@ -42,7 +42,7 @@ class Lists:
             finite = all(map(math.isfinite, figures.values()))
             if not (field and number.isascii() and number.isdigit() and figures and finite):
                 raise UserError(f"{shown(path)}:{line}: expected NUMBER ||| TEXT ||| NAME= FIGURE")
-            self._entries.setdefault((int(number), FIELD.join(fields)), Entry(line, figures))
+            self._entries.setdefault((int(number), FIELD.join(fields)), NbestEntry(line, figures))
 
     @property
     def names(self) -> list[str]:

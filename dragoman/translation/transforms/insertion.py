@@ -16,7 +16,7 @@ from dragoman.translation.transforms.tag_placement import places
 _CLOSING = re.compile(r"[.,;:!?](?!\S)")
 
 
-class Back(NamedTuple):
+class Reinsertion(NamedTuple):
     """A group that is put back before this character of a translation: the spans of the source that its own are, and
     the number of their group there.
     """
@@ -27,7 +27,7 @@ class Back(NamedTuple):
     offset: int = 0
 
 
-class Whole(NamedTuple):
+class RestoredText(NamedTuple):
     """A translation with its spans, and the place in it of each group that was put back; before which characters of the
     translation something was put in, and how many characters up to there.
     """
@@ -44,12 +44,12 @@ class Whole(NamedTuple):
         return begin + self.inserted[before], end + self.inserted[max(before, within)]
 
 
-def joined(text: str, backs: Sequence[Back], kept: int, *, apart: bool = False) -> Whole:
+def joined(text: str, reinsertions: Sequence[Reinsertion], kept: int, *, apart: bool = False) -> RestoredText:
     """A translation with groups in their places. No span touches a word that it does not touch in its source, but
     perhaps the punctuation behind it; `apart`, they touch nothing.
     """
     parts, spans, inserted, length, done, last = list[str](), list[Span](), [0], 0, 0, ""
-    for group, _, _, offset in backs:
+    for group, _, _, offset in reinsertions:
         part, following = text[done:offset], text[offset : offset + 1]
         last = part[-1:] or last
         before = " " if _parted(last, " " if apart else group.before) else ""
@@ -62,7 +62,7 @@ def joined(text: str, backs: Sequence[Back], kept: int, *, apart: bool = False) 
         spans.append((begin, begin + len(group.text)))
         inserted.append(inserted[-1] + len(before) + len(group.text) + len(behind))
         length, done, last = begin + len(group.text) + len(behind), offset, behind or group.text[-1:]
-    return Whole("".join([*parts, text[done:]]), spans, [back.offset for back in backs], inserted)
+    return RestoredText("".join([*parts, text[done:]]), spans, [back.offset for back in reinsertions], inserted)
 
 
 def _parted(character: str, source: str) -> bool:

@@ -24,7 +24,7 @@ class Group(NamedTuple):
     number: int
 
 
-class Rest(NamedTuple):
+class StrippedText(NamedTuple):
     """A text without its protected spans, which are in `groups`. Of a space on both sides of a span, one is left.
     `places` tells where each character of the rest stands in the text.
     """
@@ -60,15 +60,15 @@ def unknown(text: str, protection: Protection, model_protection: Protection | No
 
 def without(text: str, protection: Protection, model_protection: Protection | None) -> str:
     """A text without its protected spans, but for those that a model knows."""
-    return rest(text, unknown(text, protection, model_protection)).text
+    return strip_spans(text, unknown(text, protection, model_protection)).text
 
 
-def rest(text: str, spans: Sequence[Span], *, beginning: bool = False) -> Rest:
+def strip_spans(text: str, spans: Sequence[Span], *, beginning: bool = False) -> StrippedText:
     """A text without these spans, from left to right. It has no space at its ends then, but for that behind the
     `beginning` of a translation. A text without spans stays as it is.
     """
     if not spans:
-        return Rest(text, range(len(text)), ())
+        return StrippedText(text, range(len(text)), ())
     left, groups, last = list[int](), list[Group](), 0
 
     def keep(begin: int, end: int) -> None:
@@ -86,7 +86,7 @@ def rest(text: str, spans: Sequence[Span], *, beginning: bool = False) -> Rest:
     while left and not beginning and text[left[-1]].isspace():
         left.pop()
     placed_groups = tuple(group._replace(offset=min(group.offset, len(left))) for group in groups)
-    return Rest("".join(text[place] for place in left), left, placed_groups)
+    return StrippedText("".join(text[place] for place in left), left, placed_groups)
 
 
 def _grouped(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, int, tuple[Span, ...]]]:

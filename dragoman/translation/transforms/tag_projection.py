@@ -16,14 +16,14 @@ from dragoman.text.protection import Protection
 from dragoman.translation.attention_matrix import SHORT, SourceAttention
 from dragoman.translation.sentence import OriginalText, Sentence, TextTransform
 from dragoman.translation.source_inputs import LONGEST
-from dragoman.translation.transforms.insertion import Back, Whole, joined, merged, spread
-from dragoman.translation.transforms.stripped_text import Group, Rest, rest, unknown, without
+from dragoman.translation.transforms.insertion import Reinsertion, RestoredText, joined, merged, spread
+from dragoman.translation.transforms.stripped_text import Group, StrippedText, strip_spans, unknown, without
 from dragoman.translation.transforms.tag_placement import Ends, Node, places, unbroken
 from dragoman.translation.translation import KeptSpan, Translation
 
 
 @dataclass(frozen=True)
-class Detached:
+class StrippedSource:
     """The `inputs` of all sources, and the texts without their protected spans, which the model reads instead.
 
     Spans that `model_protection` finds stay in these texts: the model has learned marks for them. The spans of the
@@ -34,10 +34,10 @@ class Detached:
     protection: Protection
     model_protection: Protection | None
     inputs: tuple[Given, ...]
-    rests: Mapping[int, Rest]
+    rests: Mapping[int, StrippedText]
     number: int
     name: str
-    beginning: Rest | None = None
+    beginning: StrippedText | None = None
 
     @property
     def read(self) -> tuple[Given, ...]:
@@ -46,7 +46,7 @@ class Detached:
         return tuple(texts.get(number, source_input) for number, source_input in enumerate(self.inputs))
 
     @property
-    def source(self) -> Rest:
+    def source(self) -> StrippedText:
         """The rest of the source whose spans come back."""
         return self.rests[self.number]
 
@@ -64,14 +64,14 @@ class Detached:
         """The spans of a text that the model does not know."""
         return unknown(text, self.protection, self.model_protection)
 
-    def begun(self, prefix: str) -> "Detached":
+    def begun(self, prefix: str) -> "StrippedSource":
         """The same with the beginning of the translation. UserError if it has a span that the source has not."""
-        detached = replace(self, beginning=rest(prefix, self.find_unknown(prefix), beginning=True))
-        if detached._backs() is None:
+        stripped = replace(self, beginning=strip_spans(prefix, self.find_unknown(prefix), beginning=True))
+        if stripped._split_reinsertions() is None:
             raise UserError(f"prefix: {SHORT.repr(prefix)} has a protected span that is not in the source")
-        return detached
+        return stripped
 
-    def _backs(self) -> tuple[list[Back], list[Back]] | None:
+    def _split_reinsertions(self) -> tuple[list[Reinsertion], list[Reinsertion]] | None:
         """The groups of the beginning, each with its place there, and those that are left; None if the source lacks a
         span of the beginning.
         """
@@ -80,24 +80,24 @@ class Detached:
         for group in groups:
             for begin, end in group.spans:
                 left.setdefault(text[begin:end], deque()).append(((begin, end), group.number))
-        first = list[Back]()
+        first = list[Reinsertion]()
         for group in self.beginning.groups if self.beginning else ():
             span_texts = [group.text[begin - group.begin : end - group.begin] for begin, end in group.spans]
             taken = [left[span_text].popleft() for span_text in span_texts if left.get(span_text)]
             if len(taken) < len(span_texts):
                 return None
-            first.append(Back(group, tuple(span for span, _ in taken), taken[0][1], group.offset))
+            first.append(Reinsertion(group, tuple(span for span, _ in taken), taken[0][1], group.offset))
         gone = {span for back in first for span in back.sources}
-        remaining = list[Back]()
+        remaining = list[Reinsertion]()
         for group in groups:
             if gone.isdisjoint(group.spans):
-                remaining.append(Back(group, group.spans, group.number))
+                remaining.append(Reinsertion(group, group.spans, group.number))
                 continue
             for begin, end in group.spans:
                 if (begin, end) not in gone:
                     beside = text[max(0, begin - 1) : begin], text[end : end + 1]
                     alone = Group(text[begin:end], ((begin, end),), begin, group.offset, *beside, group.number)
-                    remaining.append(Back(alone, alone.spans, group.number))
+                    remaining.append(Reinsertion(alone, alone.spans, group.number))
         return first, remaining
 
     def remembered(self, translation: Translation) -> Translation:
@@ -134,9 +134,9 @@ class Detached:
         if not self.worded:
             return self._unread(translation)
         inner = [*closed, *(span.target for span in translation.spans if span.target)]
-        backs = self._placed(translation, kept, inner)
-        whole = self._whole(translation.text, backs, kept)
-        shown = [back for back in backs if back.number < LONGEST]
+        reinsertions = self._placed(translation, kept, inner)
+        restored = self._restore(translation.text, reinsertions, kept)
+        shown = [back for back in reinsertions if back.number < LONGEST]
         words, numbers, rows = merged(
             translation.words, translation.text, [(back.offset, back.group.text) for back in shown]
         )
@@ -164,25 +164,25 @@ class Detached:
         return replace(
             translation,
             sources=tuple(sources),
-            text=whole.text,
+            text=restored.text,
             words=words,
             steps=tuple(
                 step if step.word is None else step._replace(word=numbers[step.word]) for step in translation.steps
             ),
             sentinel=None if translation.sentinel is None else spread(translation.sentinel, numbers, len(words)),
             replaced=tuple(replacement._replace(word=numbers[replacement.word]) for replacement in replaced),
-            spans=self._locate_spans(translation, backs, whole),
+            spans=self._locate_spans(translation, reinsertions, restored),
         )
 
-    def _placed(self, translation: Translation, kept: int, closed: Sequence[Span]) -> list[Back]:
+    def _placed(self, translation: Translation, kept: int, closed: Sequence[Span]) -> list[Reinsertion]:
         """The groups with their places in the translation, from left to right, none in a word that a beginning cuts."""
-        first, remaining = self._backs() or ([], [])
+        first, remaining = self._split_reinsertions() or ([], [])
         seen, read = translation.sources[self.number], self.source.text
         begins, ends = list(places(seen.words, read)), list(places(translation.words, translation.text))
         links = [(begins[source], ends[target]) for source, target in seen.alignment]
         nodes = [Node(back.group.offset, None, (str(number),)) for number, back in enumerate(remaining)]
         tags = Ends(read, translation.text, links).written(nodes, (0, len(read)), (0, len(translation.text)))
-        least, behind = unbroken(translation.text, kept, len(translation.text)) if kept else 0, list[Back]()
+        least, behind = unbroken(translation.text, kept, len(translation.text)) if kept else 0, list[Reinsertion]()
         for tag in tags:
             place = max(least, tag.offset)
             place = max((end for begin, end in closed if begin < place < end), default=place)
@@ -190,26 +190,28 @@ class Detached:
         first = [back._replace(offset=min(back.offset, kept)) for back in first]
         return [*first, *sorted(behind, key=lambda back: back.offset)]
 
-    def _whole(self, text: str, backs: Sequence[Back], kept: int) -> Whole:
+    def _restore(self, text: str, reinsertions: Sequence[Reinsertion], kept: int) -> RestoredText:
         """A translation with groups in their places, with spaces around them where they would not be the same spans
         without.
         """
-        whole = joined(text, backs, kept)
+        restored = joined(text, reinsertions, kept)
         spans = [
             (there + begin - group.begin, there + end - group.begin)
-            for (group, *_), (there, _) in zip(backs, whole.places, strict=True)
+            for (group, *_), (there, _) in zip(reinsertions, restored.places, strict=True)
             for begin, end in group.spans
         ]
-        return whole if self.find_unknown(whole.text) == spans else joined(text, backs, kept, apart=True)
+        return restored if self.find_unknown(restored.text) == spans else joined(text, reinsertions, kept, apart=True)
 
-    def _locate_spans(self, translation: Translation, backs: Sequence[Back], whole: Whole) -> tuple[KeptSpan, ...]:
+    def _locate_spans(
+        self, translation: Translation, reinsertions: Sequence[Reinsertion], restored: RestoredText
+    ) -> tuple[KeptSpan, ...]:
         """Where all spans of the source stand in the translation, those that the model knows too."""
         text = str(self.inputs[self.number])
         kept = [
-            span._replace(place=self.source.place(span.place), target=span.target and whole.place(span.target))
+            span._replace(place=self.source.place(span.place), target=span.target and restored.place(span.target))
             for span in translation.spans
         ]
-        for back, (there, _) in zip(backs, whole.places, strict=True):
+        for back, (there, _) in zip(reinsertions, restored.places, strict=True):
             for source, (begin, end) in zip(back.sources, back.group.spans, strict=True):
                 first = there + begin - back.group.begin
                 kept.append(KeptSpan(text[slice(*source)], self.name, source, (first, first + end - begin)))
@@ -231,31 +233,31 @@ class TagProjection(TextTransform):
         self.edited = edited
 
     def prepare(self, sentence: Sentence) -> Sentence:
-        detached = detach(self.protection, self.model_protection, sentence.sources, sentence.inputs, self.edited)
-        if detached is None:
+        stripped = detach(self.protection, self.model_protection, sentence.sources, sentence.inputs, self.edited)
+        if stripped is None:
             return sentence
-        source, original, beginning = detached.source, None, sentence.beginning
-        if detached.worded:
-            original = OriginalText(str(sentence.inputs[detached.number]), detached.spans, source.place)
+        source, original, beginning = stripped.source, None, sentence.beginning
+        if stripped.worded:
+            original = OriginalText(str(sentence.inputs[stripped.number]), stripped.spans, source.place)
             if beginning is not None:
-                detached = detached.begun(beginning)
-                beginning = detached.beginning.text if detached.beginning else beginning
-        return sentence.noted(self, detached, read=detached.read, original=original, beginning=beginning)
+                stripped = stripped.begun(beginning)
+                beginning = stripped.beginning.text if stripped.beginning else beginning
+        return sentence.noted(self, stripped, read=stripped.read, original=original, beginning=beginning)
 
     def accepts(self, sentence: Sentence, ids: Sequence[int], surfaces: Sequence[str]) -> bool:
         """Whether the model writes no such span itself."""
-        detached: Detached = sentence.notes[self]
-        return not detached.find_unknown("".join(surfaces))
+        stripped: StrippedSource = sentence.notes[self]
+        return not stripped.find_unknown("".join(surfaces))
 
     def finish(self, translation: Translation, sentence: Sentence) -> Translation:
-        detached: Detached = sentence.notes[self]
+        stripped: StrippedSource = sentence.notes[self]
         prefix, _ = sentence.restore(sentence.written_prefix)
         closed = [span for transform in sentence.notes for span in transform.closed(translation, sentence)]
-        return detached.attached(translation, len(prefix), closed)
+        return stripped.attached(translation, len(prefix), closed)
 
     def answer(self, translation: Translation, sentence: Sentence) -> Translation:
-        detached: Detached = sentence.notes[self]
-        return detached.remembered(translation)
+        stripped: StrippedSource = sentence.notes[self]
+        return stripped.remembered(translation)
 
     def contrast(self, text: str, sentence: Sentence) -> str:
         return without(text, self.protection, self.model_protection)
@@ -267,7 +269,7 @@ def detach(
     sources: Sequence[Source],
     inputs: tuple[Given, ...],
     edited: int | None = None,
-) -> Detached | None:
+) -> StrippedSource | None:
     """What a model that knows these spans reads of its sources. None if there is no text. The spans of the text that is
     `edited` come back, or else those of the first one that is not blank.
     """
@@ -280,5 +282,7 @@ def detach(
     if not filled:
         return None
     number = edited if edited in filled else filled[0]
-    detached = Detached(protection, model_protection, inputs, {}, number, sources[number].name)
-    return replace(detached, rests={number: rest(text, detached.find_unknown(text)) for number, text in texts.items()})
+    stripped = StrippedSource(protection, model_protection, inputs, {}, number, sources[number].name)
+    return replace(
+        stripped, rests={number: strip_spans(text, stripped.find_unknown(text)) for number, text in texts.items()}
+    )

@@ -67,7 +67,7 @@ class Pieces:
         return self._pieces[number]
 
 
-class Sayable(NamedTuple):
+class AllowedForms(NamedTuple):
     """What a model can say in the translation of a sentence: symbols with these numbers, without those that are
     `forbidden`, and no spans of the `protection`, which come from the source alone.
     """
@@ -111,7 +111,7 @@ class SentenceConstraints:
         original: OriginalText,
         source: Language | None,
         text: str,
-        sayable: Sayable,
+        sayable: AllowedForms,
         searched: frozenset[Forms] | None = frozenset(),
     ) -> None:
         self._constraints, self._original, self._source, self._text = constraints, original, source, text
@@ -248,7 +248,7 @@ class Terms(TextTransform):
         if sentence.writing.edited is not None:
             raise UserError("terms are not supported by runs with data.edits")
         numbering = sentence.writing.numbering(sentence.encoded)
-        sayable = Sayable(self._pieces, numbering, sentence.forbidden, sentence.protection)
+        sayable = AllowedForms(self._pieces, numbering, sentence.forbidden, sentence.protection)
         searched = frozenset[Forms]() if self._attends else None
         terms = SentenceConstraints(self._constraints, sentence.shown, *sentence.first_text, sayable, searched)
         return sentence.noted(self, terms)
