@@ -275,8 +275,8 @@ def test_evaluate_translates_with_a_run(copied: Shell) -> None:
     outcome = copied("evaluate", "--run=runs/toy", "--source=test.en", "test.fr")
     copied("translate", "runs/toy", "test.en", "-o", "found.fr")
     assert outcome.lines[:3] == copied("evaluate", "test.fr", "-i", "found.fr").lines
-    assert re.fullmatch(r"Perplexity = \d+\.\d\d \(tokenizer:word\|symbols:10\|inventory:\w{8}\)", outcome.lines[3])
-    assert re.fullmatch(r"Accuracy = \d+\.\d\d \(tokenizer:word\|symbols:10\|inventory:\w{8}\)", outcome.lines[4])
+    assert re.fullmatch(r"Perplexity = \d+\.\d\d \(unit:word\|symbols:10\|inventory:\w{8}\)", outcome.lines[3])
+    assert re.fullmatch(r"Accuracy = \d+\.\d\d \(unit:word\|symbols:10\|inventory:\w{8}\)", outcome.lines[4])
     summary = copied("score", "runs/toy", "test.en", "test.fr").err
     assert f"perplexity {outcome.lines[3].split()[2]} a symbol" in summary
     assert len(copied("evaluate", "--run=runs/toy", "--source=test.en", "test.fr", "test.fr").lines) == 3
