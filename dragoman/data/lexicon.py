@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from dragoman.corpus.examples import parallel, sides
 from dragoman.corpus.filters import Filters
-from dragoman.data.binarizer import BLOCK
 from dragoman.data.language import Language
+from dragoman.data.preprocessor import BLOCK
 from dragoman.data.store import Column, Rows
 from dragoman.data.vocabulary import PAD, SPECIALS
 from dragoman.errors import UserError

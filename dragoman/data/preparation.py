@@ -12,10 +12,10 @@ from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import alignment_files, corpus_files, feature_files
 from dragoman.corpus.features import FeatureSource
 from dragoman.corpus.filters import FilterReport, Filters
-from dragoman.data.binarizer import Preprocessor
 from dragoman.data.language import Language, Source
 from dragoman.data.learning import have_same_symbols, learn_inventories, names, open_sources, take_inventories, texts_in
 from dragoman.data.marks import find_foreign_symbols, marks, target_marks, write_spoken
+from dragoman.data.preprocessor import Preprocessor
 from dragoman.data.recall import load_matcher, write_memory
 from dragoman.data.store import Rows, discard_store, new_store, read_header
 from dragoman.data.surfaces import BETWEEN
@@ -140,18 +140,18 @@ def _write(
         # First into the run folder, and then read from there, so that training and translation look up the same pairs.
         write_memory(data, folder.parent)
         memory = load_matcher(data, sources.values(), folder.parent)
-    binarizer = Preprocessor(data, languages, arrays, memory, Protection.of(text.protect), surfaces=surfaces)
+    preprocessor = Preprocessor(data, languages, arrays, memory, Protection.of(text.protect), surfaces=surfaces)
     parts: list[int] = []
     reports = []
     vocabulary = languages["target"].vocabulary
     content = hashlib.sha256()
     spoken = {name: np.zeros(len(vocabulary), np.bool_) for name in target_marks(data)}
     tally = _Tally(languages)
-    with new_store(folder, binarizer.columns) as store:
+    with new_store(folder, preprocessor.columns) as store:
         for pair in data.trained:
             filters = Filters(max_length=data.max_length, max_ratio=data.max_ratio)
             kept = [0] * len(pair.train)
-            for corpus, block in binarizer.blocks(pair, filters):
+            for corpus, block in preprocessor.blocks(pair, filters):
                 store.append(block)
                 for rows in block.values():
                     # Lengths as well: the same values could be other sentences.

@@ -21,7 +21,7 @@ from dragoman.configuration.config import TextConfig
 from dragoman.configuration.data import DataConfig
 from dragoman.corpus.examples import Example
 from dragoman.corpus.filters import FilterReport
-from dragoman.data import binarizer, learning, preparation, store
+from dragoman.data import learning, preparation, preprocessor, store
 from dragoman.data.batching import BatchPlan, prefetch
 from dragoman.data.dataset import Dataset
 from dragoman.data.language import Language
@@ -97,7 +97,7 @@ def test_the_symbols_of_a_side_are_counted_in_what_is_trained_on(
     tmp_path: Path, unit: Mapping[str, Any], joint: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without what filters leave out, in as many blocks as there are; ends and unknown symbols too."""
-    monkeypatch.setattr(binarizer, "BLOCK", 7)
+    monkeypatch.setattr(preprocessor, "BLOCK", 7)
     unit = unit if joint or "vocab_size" not in unit else {**unit, "vocab_size": 280}
     data = Dataset.prepare(corpus(tmp_path), text(unit, joint=joint), 1, tmp_path / "run")
     for language, lines in ((data.sources[0], SOURCE), (data.target, TARGET)):
@@ -119,7 +119,7 @@ def test_what_is_kept_of_each_corpus_is_counted(tmp_path: Path, monkeypatch: pyt
         update={"train": (whole, *(str(tmp_path / name) for name in ("some", "none")), whole)}
     )
     one = Dataset.prepare(several, text("word"), 1, tmp_path / "one")
-    monkeypatch.setattr(binarizer, "BLOCK", 7)
+    monkeypatch.setattr(preprocessor, "BLOCK", 7)
     other = Dataset.prepare(several, text("word"), 1, tmp_path / "other")
     parts = [len(KEPT), sum(row < 10 for row in KEPT), 0, len(KEPT)]
     assert one.train.notes["parts"] == other.train.notes["parts"] == parts
@@ -377,7 +377,7 @@ def prepare_and_die(where: object, name: str, calls: int) -> None:
         return whole(*arguments, **options)
 
     setattr(where, name, deadly)
-    binarizer.BLOCK = 10
+    preprocessor.BLOCK = 10
     Dataset.prepare(DataConfig.model_validate(HERE), text("character"), 1, Path("run"))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dragoman.data import binarizer
+from dragoman.data import preprocessor
 from dragoman.data.store import ColumnWriter
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.training import card
@@ -29,7 +29,7 @@ MOMENTS: dict[str, tuple[Any, str]] = {
 
 def arrange(moment: str, count: int, number: signal.Signals) -> None:
     """Makes the count-th call of a moment's function send the signal to this process, then go on if it still can."""
-    binarizer.BLOCK = 2  # a toy corpus is written in many portions, as a large one is
+    preprocessor.BLOCK = 2  # a toy corpus is written in many portions, as a large one is
     owner, name = MOMENTS[moment]
     function: Callable[..., Any] = getattr(owner, name)
     calls = 0
