@@ -21,7 +21,7 @@ from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.attribution import context as origin
 from dragoman.translation.attribution.attribution import explained
 from dragoman.translation.result import Result
-from dragoman.translation.transforms.confidence import Confidence
+from dragoman.translation.transforms.confidence import ConfidenceCalibration
 from dragoman.translation.translation import Translation
 from dragoman.visualization.sentences import ReportSentence
 from tests import toy
@@ -207,7 +207,7 @@ def test_all_translations_are_explained_together_and_each_is_searched_once_more_
 
 def test_confidence_is_shown_where_a_run_is_calibrated(run: Run) -> None:
     model = loading.load(run.folder.path)
-    model.processor.transforms += (Confidence(2.0),)
+    model.processor.transforms += (ConfidenceCalibration(2.0),)
     translated, _ = inspection.translated(model, [("one two", None)])
     sure = model.translate(["one two"])[0].confidence
     assert sure is not None

@@ -1,4 +1,4 @@
-"""Check the names of the Python code: words that do not say what a variable holds, modules of one name, stock phrases.
+"""Check names in the Python code: words that do not say what a variable holds, repeated modules and classes, phrases.
 
 `python -m tools.names` prints a line for each fault and exits with 1 if there is one; `--count` prints only numbers.
 """
@@ -10,7 +10,7 @@ import re
 import sys
 import tokenize
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,13 +98,27 @@ def repeated_modules(paths: Sequence[str]) -> Iterator[Fault]:
             first.setdefault(name, path)
 
 
+def repeated_classes(files: Mapping[str, str]) -> Iterator[Fault]:
+    """Yield the public classes of the package that have the name of one in an earlier file, by path and source. Each
+    command may have a class `Options`.
+    """
+    first: dict[str, str] = {}
+    for path, source in files.items():
+        names = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+        for node in names if path.startswith("dragoman/") else ():
+            if not node.name.startswith("_") and node.name != "Options":
+                if node.name in first:
+                    yield Fault(path, node.lineno, f"{first[node.name]} has a class {node.name} too")
+                first.setdefault(node.name, path)
+
+
 def tree_faults(root: Path) -> list[Fault]:
     """Return the faults of a project."""
     paths = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*.py"))]
     names = [path.relative_to(root).as_posix() for path in paths]
-    texts = (path.read_text(encoding="utf-8") for path in paths)
-    in_files = [fault for name, text in zip(names, texts, strict=True) for fault in faults(name, text)]
-    return [*in_files, *repeated_modules(names)]
+    files = {name: path.read_text(encoding="utf-8") for name, path in zip(names, paths, strict=True)}
+    in_files = [fault for name, source in files.items() for fault in faults(name, source)]
+    return [*in_files, *repeated_modules(names), *repeated_classes(files)]
 
 
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:

@@ -13,7 +13,7 @@ from dragoman.text.tokenizer import JOINER, MARK, SPACE, InsufficientCorpusError
 GLUE = JOINER + JOINER  # between what has no space between it, where neither side has a joiner
 
 
-class Listed(Tokenizer):
+class ListTokenizer(Tokenizer):
     """A tokenizer whose inventory is a list of symbols, most frequent first (ties in order of code points)."""
 
     def __init__(self, pretokenizer: Pretokenizer = punctuation) -> None:
@@ -50,7 +50,7 @@ class Listed(Tokenizer):
         self._inventory = inventory
 
 
-class Words(Listed):
+class Words(ListTokenizer):
     """Words as the pretokenizer splits them; words outside the inventory are unknown.
 
     A joiner (U+FFED) marks a side of a symbol without a space: `l'` + joiner, joiner + `.`. White space other than a
@@ -128,7 +128,7 @@ def _white(gap: str) -> str:
     return JOINER + escape(gap).replace(" ", SPACE) + JOINER
 
 
-class Characters(Listed):
+class Characters(ListTokenizer):
     """Characters (code points), with the space as U+2581; characters outside the inventory are unknown."""
 
     def __init__(self, pretokenizer: Pretokenizer = punctuation, *, minimum_frequency: Count = 1) -> None:

@@ -37,7 +37,7 @@ from dragoman.translation.processor import Processor
 from dragoman.translation.sentence import TextTransform
 from dragoman.translation.source_inputs import ModelInputs
 from dragoman.translation.transforms.casing import Casing
-from dragoman.translation.transforms.confidence import Confidence
+from dragoman.translation.transforms.confidence import ConfidenceCalibration
 from dragoman.translation.transforms.placeholders import Placeholders
 from dragoman.translation.transforms.unknown_words import ProtectedSpellings, UnknownWords
 from dragoman.translation.translator import Translator
@@ -291,7 +291,7 @@ def text_transforms(
         unknown_words = UnknownWords(processor.target, dictionaries, spells=spells)
         transforms.append(unknown_words)
     if temperature is not None:
-        transforms.append(Confidence(temperature))
+        transforms.append(ConfidenceCalibration(temperature))
     if spells:
         transforms.append(ProtectedSpellings(unknown_words))
     return tuple(transforms)

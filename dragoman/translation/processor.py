@@ -21,7 +21,7 @@ from dragoman.text.protection import Protection
 from dragoman.translation import source_inputs
 from dragoman.translation.combined_inputs import CombinedInputs
 from dragoman.translation.output_text import ModelOutputs
-from dragoman.translation.sentence import Pair, Sentence, TextTransform
+from dragoman.translation.sentence import EncodedPair, Sentence, TextTransform
 from dragoman.translation.source_inputs import ModelInputs, Text
 from dragoman.translation.translation import Scored, Translation, steps
 
@@ -122,7 +122,7 @@ class Processor:
 
     def batches(
         self, sources: Sequence[Text], targets: Sequence[str], to: str | None, longest: int | None = None
-    ) -> Iterator[tuple[list[Pair], Batch]]:
+    ) -> Iterator[tuple[list[EncodedPair], Batch]]:
         """Yield batches of pairs of similar length, each as texts with their symbols (at most `longest` on each side),
         and as a `Batch`, whose `rows` are their numbers. `to` is the language of the targets, if there are several.
         """
@@ -130,7 +130,7 @@ class Processor:
 
     def pairs(
         self, sources: Sequence[Text], targets: Sequence[str], to: str | None, longest: int | None = None
-    ) -> list[Pair]:
+    ) -> list[EncodedPair]:
         """Return texts and their targets as symbols."""
         # UserError before any text is encoded, even if there is none.
         self.mark(to)
@@ -147,11 +147,11 @@ class Processor:
         ]
         return [self._pair(sentence, longest) for sentence in sentences]
 
-    def _pair(self, sentence: Sentence, longest: int | None) -> Pair:
+    def _pair(self, sentence: Sentence, longest: int | None) -> EncodedPair:
         encoded = source_inputs.cut(sentence.encoded, longest)
-        return Pair(sentence, encoded, self.writing.symbols(encoded, sentence.target or "", longest))
+        return EncodedPair(sentence, encoded, self.writing.symbols(encoded, sentence.target or "", longest))
 
-    def batched(self, pairs: Sequence[Pair], symbols: int = BATCH) -> Iterator[tuple[list[Pair], Batch]]:
+    def batched(self, pairs: Sequence[EncodedPair], symbols: int = BATCH) -> Iterator[tuple[list[EncodedPair], Batch]]:
         """Yield these pairs in batches of similar length, each of at most so many symbols; `rows` are their numbers."""
         # Both sides are padded, so the longer one decides; the end symbol counts.
         lengths = [max(source_inputs.length(pair.encoded), len(pair.target)) + 1 for pair in pairs]
@@ -195,7 +195,7 @@ class Processor:
             output_symbols=tuple(symbols),
         )
 
-    def scored(self, pair: Pair, scored: ScoredBatch, row: int) -> Scored:
+    def scored(self, pair: EncodedPair, scored: ScoredBatch, row: int) -> Scored:
         """Return a pair with the scores of its row in a batch."""
         sentence, count = pair.sentence, len(pair.target)
         written, words = self.writing.written(pair.encoded, pair.target)

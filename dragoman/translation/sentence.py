@@ -185,7 +185,7 @@ class Sentence:
         return all(transform.accepts(self, ids, surfaces) for transform in self.notes)
 
 
-class Pair(NamedTuple):
+class EncodedPair(NamedTuple):
     """A sentence, its symbols as they are read, and those of a translation."""
 
     sentence: Sentence

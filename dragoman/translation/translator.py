@@ -32,10 +32,10 @@ from dragoman.translation.processor import Processor, listed
 from dragoman.translation.reranking.criteria import Candidates
 from dragoman.translation.reranking.minimum_bayes_risk import MinimumBayesRisk
 from dragoman.translation.reranking.reranker import Reranker
-from dragoman.translation.sentence import Pair, Sentence, TextTransform
+from dragoman.translation.sentence import EncodedPair, Sentence, TextTransform
 from dragoman.translation.simultaneous import SimultaneousTranslator
 from dragoman.translation.source_inputs import Text
-from dragoman.translation.transforms.confidence import Confidence
+from dragoman.translation.transforms.confidence import ConfidenceCalibration
 from dragoman.translation.transforms.exact_match import ExactMatch
 from dragoman.translation.transforms.tag_projection import TagProjection
 from dragoman.translation.transforms.terms import UNCONSTRAINED, LexicalConstraints, Pieces, Terms
@@ -119,7 +119,7 @@ class Translator:
     @property
     def is_calibrated(self) -> bool:
         """Whether translations have a confidence."""
-        return self.processor.transform(Confidence) is not None
+        return self.processor.transform(ConfidenceCalibration) is not None
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -329,7 +329,7 @@ class Translator:
                     # What comes after it has words that no model wrote, and which have no attention.
                     explained = translation
                 translation = transform.finish(translation, sentence)
-        pair = Pair(sentence, sentence.truncated, list(draft.output_symbols))
+        pair = EncodedPair(sentence, sentence.truncated, list(draft.output_symbols))
         searched = Searched(task, sentence) if task else None
         return replace(
             translation, explainer=ExplanationContext(self.generator, pair, searched, self.similar, explained)
@@ -423,7 +423,7 @@ class Translator:
         `confidence`: the translations of a calibrated run have theirs, which takes a second pass, step by step.
         """
         scored_pairs: dict[int, Scored] = {}
-        calibration = self.processor.transform(Confidence) if confidence else None
+        calibration = self.processor.transform(ConfidenceCalibration) if confidence else None
         with torch.inference_mode():
             for pairs, batch in self.processor.batches(sources, targets, to):
                 with self.generator.threads(len(pairs)):

@@ -29,7 +29,7 @@ from dragoman.translation.reranking.criteria import (
     Candidates,
     Criterion,
     LengthModel,
-    Listed,
+    ListedScore,
     OtherRun,
     Reverse,
     figures,
@@ -111,7 +111,7 @@ class Weighted(Schema):
             _check_same(other, translator, self.runs[name])
             return OtherRun(name, partial(other.score, to=to))
         if lists and name in lists.names:
-            return Listed(name, lists)
+            return ListedScore(name, lists)
         if name in (LENGTH_MODEL, REVERSE):
             raise UserError(f"weights.{name}: needs the key '{name}', which is missing")
         raise UserError(f"weights.{name}: no such criterion; your own criteria are in the lists of --criteria FILE")

@@ -23,7 +23,7 @@ from dragoman.cli.option_rules import (
     transforms,
 )
 from dragoman.cli.options import command
-from dragoman.translation.transforms.confidence import Confidence
+from dragoman.translation.transforms.confidence import ConfidenceCalibration
 from dragoman.translation.transforms.exact_match import ExactMatch
 
 REASON = "it is written"
@@ -112,7 +112,7 @@ class TransformOptions(NamedTuple):
     """Options that add text transforms."""
 
     exact: Annotated[bool, typer.Option("--exact"), Transforms("exact_match", "ExactMatch")] = False
-    temperature: Annotated[float | None, typer.Option(), Transforms("confidence", "Confidence")] = None
+    temperature: Annotated[float | None, typer.Option(), Transforms("confidence", "ConfidenceCalibration")] = None
 
 
 def test_options_add_transforms_with_their_values() -> None:
@@ -120,5 +120,5 @@ def test_options_add_transforms_with_their_values() -> None:
     (exact,) = transforms(TransformOptions(exact=True))
     assert isinstance(exact, ExactMatch)
     (confidence,) = transforms(TransformOptions(temperature=2.0))
-    assert isinstance(confidence, Confidence)
+    assert isinstance(confidence, ConfidenceCalibration)
     assert confidence.temperature == 2.0

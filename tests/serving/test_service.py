@@ -29,7 +29,7 @@ from dragoman.serving.request_queue import Batcher, BusyError
 from dragoman.serving.service import Service
 from dragoman.text.glossary import Glossary, Term
 from dragoman.translation.source_inputs import LONGEST
-from dragoman.translation.transforms.confidence import Confidence
+from dragoman.translation.transforms.confidence import ConfidenceCalibration
 from dragoman.translation.transforms.terms import LexicalConstraints
 from dragoman.translation.translation import Translation
 from tests.golden import Golden
@@ -215,7 +215,7 @@ def test_of_two_models_both_have_to_be_sure_and_corrections_are_given(run: Path)
     translator, sentences = dragoman.load(run), list[TranslatedSentence]()
     own = translator.processor.transforms
     for temperature in (0.1, 20.0, None):
-        translator.processor.transforms = own if temperature is None else (*own, Confidence(temperature))
+        translator.processor.transforms = own if temperature is None else (*own, ConfidenceCalibration(temperature))
         (translation,) = translator.translate(["one two"])
         sentences.append(TranslatedSentence(translation.text, translation))
     sure, unsure, unknown = sentences

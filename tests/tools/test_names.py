@@ -77,3 +77,12 @@ def test_files_are_printed_or_counted(tmp_path: Path, capsys: pytest.CaptureFixt
     (tmp_path / "tests/test_x.py").write_text("x = 1\n", encoding="utf-8")
     (tmp_path / "dragoman/text/unit.py").unlink()
     assert main([], tmp_path) == 0
+
+
+def test_a_class_has_its_name_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, classes in (("a", "Options _Local Pair"), ("b", "Options _Local Pair Other")):
+        path = tmp_path / "dragoman" / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(f"class {cls}: ...\n" for cls in classes.split()), encoding="utf-8")
+    assert main([], tmp_path) == 1
+    assert capsys.readouterr().out == "dragoman/b.py:3: dragoman/a.py has a class Pair too\n"

@@ -20,7 +20,7 @@ from dragoman.translation.attention_matrix import SourceAttention
 from dragoman.translation.attribution import attribution as explaining
 from dragoman.translation.explanation.explanation import METHODS, Explanation
 from dragoman.translation.explanation.source_maps import SourceMaps
-from dragoman.translation.transforms.confidence import Confidence
+from dragoman.translation.transforms.confidence import ConfidenceCalibration
 from dragoman.translation.translator import Translator
 from tests import toy
 from tests.forms import results
@@ -322,7 +322,9 @@ def test_nothing_is_lost_in_json(translator: Translator) -> None:
 @pytest.mark.slow
 def test_confidence_is_calibrated_where_the_run_is(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what was searched for and of the same if it is given, in a terminal and after reading."""
-    monkeypatch.setattr(translator.processor, "transforms", (*translator.processor.transforms, Confidence(1.7)))
+    monkeypatch.setattr(
+        translator.processor, "transforms", (*translator.processor.transforms, ConfidenceCalibration(1.7))
+    )
     (translation,) = translator.translate([TEXT])
     (scored,) = translator.score([TEXT], [translation.text], confidence=True)
     sure = [calibrated.calibrated for calibrated in translation.steps]
@@ -355,7 +357,7 @@ def test_at_temperature_1_confidence_is_the_probability(
     monkeypatch.setattr(
         other_translators[name].processor,
         "transforms",
-        (*other_translators[name].processor.transforms, Confidence(1.0)),
+        (*other_translators[name].processor.transforms, ConfidenceCalibration(1.0)),
     )
     for translation in other_translators[name].score(
         ["one two three", "six", ""], ["deux un", "trois deux un", "un"], confidence=True

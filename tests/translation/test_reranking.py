@@ -25,7 +25,7 @@ from dragoman.translation.reranking.criteria import (
     Coverage,
     Figure,
     LengthModel,
-    Listed,
+    ListedScore,
     Model,
     OtherRun,
     Reverse,
@@ -232,7 +232,7 @@ def test_figures_of_a_users_own(tmp_path: Path) -> None:
 def test_figures_of_a_users_own_may_be_of_any_size(tmp_path: Path) -> None:
     (tmp_path / "lists").write_text("0 ||| a ||| lm= -300000\n0 ||| b ||| lm= -200000\n", encoding="utf-8")
     candidates = Candidates(0, ("x",), [translation(text, -1.0) for text in "ab"])
-    ((first, second),) = Listed("lm", Lists(tmp_path / "lists")).figures([candidates])
+    ((first, second),) = ListedScore("lm", Lists(tmp_path / "lists")).figures([candidates])
     assert (first.normalized(0.0), second.normalized(0.0)) == (-3e5, -2e5)
 
 
@@ -241,7 +241,7 @@ def test_what_is_no_list_is_told_by_line(text: str, tmp_path: Path, golden: Gold
     path = tmp_path / "lists"
     path.write_text(f"0 ||| a ||| lm= 1\n{text}\n", encoding="utf-8")
     with pytest.raises(UserError) as error:
-        Listed("lm", Lists(path)).figures([Candidates(1, ("a",), [translation("a", 0.0)])])
+        ListedScore("lm", Lists(path)).figures([Candidates(1, ("a",), [translation("a", 0.0)])])
     assert str(path) in str(error.value)
     golden(str(error.value))
 

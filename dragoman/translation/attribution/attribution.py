@@ -19,7 +19,7 @@ from dragoman.translation.attribution.erasure import without_text, without_word
 from dragoman.translation.explanation.source_maps import Contrast, Map, Place, SourceContrast, SourceMaps
 from dragoman.translation.generator import SequenceGenerator
 from dragoman.translation.processor import Processor
-from dragoman.translation.sentence import Pair
+from dragoman.translation.sentence import EncodedPair
 from dragoman.translation.source_inputs import Encoded
 from dragoman.translation.translation import Scored
 
@@ -38,13 +38,13 @@ class Explained(NamedTuple):
     erasures: tuple[Map, ...]
 
 
-def explained(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[Explained]:
+def explained(generator: SequenceGenerator, pairs: Sequence[EncodedPair]) -> list[Explained]:
     """Given pairs with their maps, the same in any batch."""
     portions = (pairs[first : first + PAIRS] for first in range(0, len(pairs), PAIRS))
     return [explanation for portion in portions for explanation in _explained(generator, portion)]
 
 
-def _explained(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[Explained]:
+def _explained(generator: SequenceGenerator, pairs: Sequence[EncodedPair]) -> list[Explained]:
     slopes = _gradients(generator, pairs)
     erased = [
         list(_erased(generator, pair, gradients.scored.sources)) for pair, gradients in zip(pairs, slopes, strict=True)
@@ -63,7 +63,7 @@ class _Gradients(NamedTuple):
     maps: tuple[Map, ...]
 
 
-def _gradients(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[_Gradients]:
+def _gradients(generator: SequenceGenerator, pairs: Sequence[EncodedPair]) -> list[_Gradients]:
     model = generator.scorer
     members = model.models if isinstance(model, Ensemble) else [model]
     readers = [reader for member in members if isinstance(member, Seq2Seq) for reader in member.readers]
@@ -77,7 +77,7 @@ def _gradients(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[_Gra
     return [gradients[number] for number in range(len(gradients))]
 
 
-def _log_probs(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[Map]:
+def _log_probs(generator: SequenceGenerator, pairs: Sequence[EncodedPair]) -> list[Map]:
     """log P of every step (T + 1,) of each pair."""
     log_probs = dict[int, Map]()
     with torch.inference_mode():
@@ -89,13 +89,15 @@ def _log_probs(generator: SequenceGenerator, pairs: Sequence[Pair]) -> list[Map]
     return [log_probs[number] for number in range(len(log_probs))]
 
 
-def _erased(generator: SequenceGenerator, pair: Pair, sources: Sequence[SourceAttention]) -> Iterator[Pair]:
+def _erased(
+    generator: SequenceGenerator, pair: EncodedPair, sources: Sequence[SourceAttention]
+) -> Iterator[EncodedPair]:
     """Yield the pair, then for each source the pair without each of its words, and without the source if it may be
     missing.
     """
     read, edited = generator.processor.reading.read, _edited(generator.processor)
 
-    def changed(name: str, change: Callable[[Source, Encoded], Encoded]) -> Pair:
+    def changed(name: str, change: Callable[[Source, Encoded], Encoded]) -> EncodedPair:
         encoded_sources = zip(read, pair.encoded, strict=True)
         return pair._replace(
             encoded=[change(*entry) if entry[0].name == name else entry[1] for entry in encoded_sources]
@@ -121,7 +123,7 @@ def _may_lack(source: SourceAttention, sources: Sequence[SourceAttention], edite
 
 
 def _together(
-    generator: SequenceGenerator, pair: Pair, gradients_of_pair: _Gradients, log_probs: Sequence[Map]
+    generator: SequenceGenerator, pair: EncodedPair, gradients_of_pair: _Gradients, log_probs: Sequence[Map]
 ) -> Explained:
     """All maps of a pair, given log P of the steps of what `_erased` yields."""
     processor, (whole, *erased) = generator.processor, log_probs

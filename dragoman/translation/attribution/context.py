@@ -13,7 +13,7 @@ from dragoman.translation.attribution.attribution import contrasted, explained
 from dragoman.translation.explanation.explanation import Explanation
 from dragoman.translation.generator import SequenceGenerator, Task
 from dragoman.translation.processor import listed
-from dragoman.translation.sentence import Pair, Sentence
+from dragoman.translation.sentence import EncodedPair, Sentence
 from dragoman.translation.source_inputs import symbol_name
 from dragoman.translation.translation import NO_MODEL, Translation
 from dragoman.visualization.explained import BeamNode
@@ -39,7 +39,7 @@ class ExplanationContext:
     """
 
     generator: SequenceGenerator
-    pair: Pair
+    pair: EncodedPair
     searched: Searched | None = None
     similar: Similar | None = None
     draft: Translation | None = None
@@ -48,7 +48,7 @@ class ExplanationContext:
         (explanation,) = explain([translation], [contrast], nearest)
         return explanation
 
-    def instead(self, text: str) -> Pair:
+    def instead(self, text: str) -> EncodedPair:
         """The very same sources with another translation, whatever of their spans that has."""
         pair = self.pair
         for transform in pair.sentence.notes:

@@ -171,7 +171,7 @@ def _grouped(scored: Sequence[Scored], sentences: Sequence[Candidates]) -> list[
 
 
 @final
-class Listed(Criterion):
+class ListedScore(Criterion):
     """A criterion that a user gives: a figure for every translation in an n-best list."""
 
     def __init__(self, name: str, lists: Lists) -> None:

@@ -12,7 +12,7 @@ from dragoman.translation.sentence import Sentence, TextTransform
 from dragoman.translation.translation import Step, Translation
 
 
-class Confidence(TextTransform):
+class ConfidenceCalibration(TextTransform):
     """Steps of a translation get log P of their symbols at the `temperature` at which the run is calibrated (Guo et al.
     2017); the search goes by the model's own probabilities.
     """

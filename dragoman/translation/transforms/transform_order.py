@@ -2,7 +2,7 @@
 
 from dragoman.translation.sentence import TextTransform
 from dragoman.translation.transforms.casing import Casing
-from dragoman.translation.transforms.confidence import Confidence
+from dragoman.translation.transforms.confidence import ConfidenceCalibration
 from dragoman.translation.transforms.exact_match import ExactMatch
 from dragoman.translation.transforms.placeholders import Placeholders
 from dragoman.translation.transforms.tag_projection import TagProjection
@@ -17,7 +17,7 @@ ORDER: tuple[type[TextTransform], ...] = (
     TagProjection,
     Placeholders,
     UnknownWords,
-    Confidence,  # of the model's own probabilities, without the bonus of terms
+    ConfidenceCalibration,  # of the model's own probabilities, without the bonus of terms
     Terms,
     ProtectedSpellings,
 )
