@@ -71,14 +71,14 @@ def test_without_instructions_for_it_sums_are_as_right() -> None:
     """A processor that adds pairs of products in 16 bits: torch's library is set to do the same."""
     program = """if True:
         import torch
-        from dragoman.model.int8 import Int8, _exact
+        from dragoman.model.int8 import Int8, _is_exact
         from dragoman.model.linear import Linear, use_backend
         torch.manual_seed(0)
         layer, x = Linear(512, 64), torch.rand(4, 512)
         with torch.no_grad(), use_backend(Int8(layer)):
-            found = layer(x)
+            rounded = layer(x)
         wanted = layer(x)
-        print(_exact(), float((found - wanted).std() / wanted.std()))
+        print(_is_exact(), float((rounded - wanted).std() / wanted.std()))
     """
     done = subprocess.run(
         [sys.executable, "-c", program],

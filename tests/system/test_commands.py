@@ -103,7 +103,7 @@ def test_translate_begins_each_line_with_its_prefix(copied: Shell) -> None:
     assert "--prefix cannot" in copied.refuses(
         "translate", "runs/toy", "test.en", "--prefix", "begin.fr", "--wait", "2"
     )
-    assert "is read" in copied.fails("translate", "runs/toy", "test.en", "--prefix", "begin.fr", "-o", "begin.fr")
+    assert "is an input file" in copied.fails("translate", "runs/toy", "test.en", "--prefix", "begin.fr", "-o", "begin.fr")
 
 
 @pytest.mark.parametrize("options", [(), ("--n-best=2", "--beam=4")])
@@ -428,7 +428,7 @@ def test_debug_config_prints_all_of_it(shell: Shell) -> None:
     assert shell("debug", "config", "whole.yaml").out == outcome.out
     assert "  encoder:" in outcome.out
     assert "    size: 7\n" in outcome.out
-    assert re.search(r"^# With 50,004 and 50,004 symbols .*, [\d,]+ parameters:$", outcome.out, re.MULTILINE)
+    assert re.search(r"^# With 50,004 and 50,004 tokens .*, [\d,]+ parameters:$", outcome.out, re.MULTILINE)
     assert "# decoder " in outcome.out
 
 

@@ -92,7 +92,7 @@ def test_a_template_is_refused(copied: Shell, golden: Golden) -> None:
     golden(copied.fails("translate", "runs/toy", "x.pot", "-o", "y.pot"))
     assert (
         copied.fails("score", "runs/toy", "x.pot", "x.pot")
-        == "x.pot: is neither a text with one sentence per line nor a supported document"
+        == "x.pot: is not a text file with one sentence per line"
     )
 
 

@@ -12,7 +12,7 @@ from dragoman.run.folder import FORM
 from tests.golden import Golden
 from tests.system.conftest import Shell
 
-REFUSED = "was written by dragoman 0.1.0 in form 1, "
+REFUSED = "was written by dragoman 0.1.0 in format 1, "
 COMMANDS = (
     "translate RUN test.en",
     "score RUN test.en test.fr",
@@ -73,7 +73,7 @@ def test_a_run_of_an_earlier_version_is_refused_and_left_as_it_is(words: str, ol
 def test_python_refuses_it_too(old: Shell) -> None:
     run = old.folder / "runs" / "toy"
     for read in (dragoman.load, lambda path: dragoman.load_config(path / "config.yaml")):
-        with pytest.raises(UserError, match=r"^[^\n]*/runs/toy: was written by dragoman 0\.1\.0 in form 1, [^\n]*$"):
+        with pytest.raises(UserError, match=r"^[^\n]*/runs/toy: was written by dragoman 0\.1\.0 in format 1, [^\n]*$"):
             read(run)
 
 
@@ -90,7 +90,7 @@ def test_a_run_of_a_later_version_is_refused(copied: Shell, golden: Golden) -> N
     proof = json.loads(mark.read_text("utf-8"))
     mark.write_text(json.dumps({**proof, "version": "9.0.0", "form": FORM + 1}), encoding="utf-8")
     message = copied.fails("info", "runs/toy")
-    assert message.startswith(f"runs/toy: was written by dragoman 9.0.0 in form {FORM + 1}")
+    assert message.startswith(f"runs/toy: was written by dragoman 9.0.0 in format {FORM + 1}")
     golden(message)
 
 
