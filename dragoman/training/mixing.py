@@ -96,7 +96,7 @@ def configure(
     dev_rows = [row for row in read_texts(data.dev, columns) if not any(map(is_blank, row))]
     if len(dev_rows) < 2 * FEWEST:
         raise UserError(
-            f"{data.dev}: has {len(dev_rows)} pairs, of which one half is held out to compare both runs; expected at "
+            f"{data.dev}: has {len(dev_rows)} pairs, half of which are held out to compare both runs; expected at "
             f"least {2 * FEWEST}"
         )
     # By a digest of the source: corrections of one sentence are all in one part.

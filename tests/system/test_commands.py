@@ -103,7 +103,9 @@ def test_translate_begins_each_line_with_its_prefix(copied: Shell) -> None:
     assert "--prefix cannot" in copied.refuses(
         "translate", "runs/toy", "test.en", "--prefix", "begin.fr", "--wait", "2"
     )
-    assert "is an input file" in copied.fails("translate", "runs/toy", "test.en", "--prefix", "begin.fr", "-o", "begin.fr")
+    assert "is an input file" in copied.fails(
+        "translate", "runs/toy", "test.en", "--prefix", "begin.fr", "-o", "begin.fr"
+    )
 
 
 @pytest.mark.parametrize("options", [(), ("--n-best=2", "--beam=4")])

@@ -90,10 +90,7 @@ def test_an_archive_that_is_no_document_is_told(copied: Shell) -> None:
 def test_a_template_is_refused(copied: Shell, golden: Golden) -> None:
     copied.write("x.pot", HEAD + BODY + FORMS)
     golden(copied.fails("translate", "runs/toy", "x.pot", "-o", "y.pot"))
-    assert (
-        copied.fails("score", "runs/toy", "x.pot", "x.pot")
-        == "x.pot: is not a text file with one sentence per line"
-    )
+    assert copied.fails("score", "runs/toy", "x.pot", "x.pot") == "x.pot: is not a text file with one sentence per line"
 
 
 @pytest.mark.parametrize("name", ["x.mo", "x.csv", "x.jsonl", "x.csv.gz"])
