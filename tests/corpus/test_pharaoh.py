@@ -40,7 +40,9 @@ def test_links_may_be_counted_from_one(tmp_path: Path) -> None:
     assert (first.sure, first.possible) == ({(0, 0)}, {(0, 0), (2, 1)})
     assert (second.possible, third.possible) == (frozenset(), {(1, 0)})
     assert [str(gold) for gold in (first, second, third)] == ["0-0 2?1", "", "1?0"]
-    with pytest.raises(UserError, match=r"gold\.talp:1: the link 3-2 lies beyond .* 2 and 2 words \(counted from 1\)"):
+    with pytest.raises(
+        UserError, match=r"gold\.talp:1: the link 3-2 is out of range for .* 2 and 2 words \(counted from 1\)"
+    ):
         first.check(2, 2)
     path.write_text("1-1\n1-0\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"gold\.talp:2: '1-0' has a word 0, .*--one-based"):
@@ -65,7 +67,7 @@ def test_gold_links_beyond_the_sentence_are_refused_with_their_place() -> None:
     gold.check(3, 2)
     for words, link in (((2, 2), "2-1"), ((3, 1), "2-1"), ((1, 1), "1-0"), ((0, 0), "0-0")):
         with pytest.raises(
-            UserError, match=rf"^gold\.align:7: the link {link} lies beyond .* {words[0]} and {words[1]}"
+            UserError, match=rf"^gold\.align:7: the link {link} is out of range for .* {words[0]} and {words[1]}"
         ):
             gold.check(*words)
 

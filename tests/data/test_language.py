@@ -29,11 +29,11 @@ def test_a_mark_is_found_where_it_stands_in_a_text_and_nowhere_else(unit: Spec) 
 
 
 REFUSED = [
-    (Spec("word"), "|||", r"'\|\|\|' is 3 symbols \(.*\), expected one"),
-    (Spec("word"), "", r"'' is 0 symbols"),
-    (Spec("word"), "§§", r"'§§' is 2 symbols"),
+    (Spec("word"), "|||", r"'\|\|\|' is 3 tokens \(.*\), expected one"),
+    (Spec("word"), "", r"'' is 0 tokens"),
+    (Spec("word"), "§§", r"'§§' is 2 tokens"),
     (Spec("word"), "¶", r"'¶' is not in the vocabulary; expected it between sentences of the corpus"),
-    (Spec("bpe", {"vocab_size": 300}), "¶", r"'¶' is \d symbols \(.*<0xC2> <0xB6>\), expected one"),
+    (Spec("bpe", {"vocab_size": 300}), "¶", r"'¶' is \d tokens \(.*<0xC2> <0xB6>\), expected one"),
     (Spec("bpe", {"vocab_size": 300, "dropout": 0.1}), "§", r"subword dropout would split '§'"),
 ]
 

@@ -216,7 +216,7 @@ def test_commands_take_the_language(shell: Shell) -> None:
     assert shell.fails("report", "run", "--sentences", "shown.tsv").startswith("expected a target language")
     assert shell.refuses("report", "run", "--to", "de").startswith("usage: --to requires --sentences")
     assert shell.fails("shortlist", "run").startswith("run: a shortlist requires")
-    assert shell.fails("translate", "run", "test.en", "--to", "de", "--shortlist", "3,3").startswith("run: candidates")
+    assert shell.fails("translate", "run", "test.en", "--to", "de", "--shortlist", "3,3").startswith("run: shortlists")
 
 
 @pytest.mark.spec("E2")
