@@ -42,7 +42,7 @@ class CorpusOptions(NamedTuple):
             "-o",
             metavar="PREFIX",
             callback=outputs.prefix,
-            help="Prefix of the corpus to write: PREFIX.tsv, or its splits.",
+            help="Writes PREFIX.tsv; with --dev or --test, one file per part, such as PREFIX.dev.tsv.",
         ),
     ] = None
     columns: Annotated[Columns, Conflicts("--installed")] = None

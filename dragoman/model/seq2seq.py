@@ -1,4 +1,4 @@
-"""The model: encode, start, step, unroll. Training, search and scoring use nothing else."""
+"""The whole model: encodes sources, unrolls over references for training and scoring, and predicts step by step."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -51,7 +51,7 @@ def _unchanged(text: str) -> tuple[str, list[Span]]:
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """The text of a number among those to translate: what is `inputs` for each source, and what the model will `read`.
+    """A text to translate, with its position `number`: `inputs` are the sources as given, `read` what the model reads.
 
     `mark` stands before a source and names the target `language` of a multilingual model; no translation has the
     symbols `forbidden`, `<unk>` among them. The translation begins with the text `beginning`, if there is one.

@@ -16,7 +16,7 @@ EVERYTHING = "--shortlist=100,0"  # of the toy's ten symbols
 @pytest.mark.slow
 @pytest.mark.spec("D9")
 def test_a_lexicon_is_made_of_the_prepared_corpus_and_used(copied: Shell) -> None:
-    assert "`dragoman shortlist runs/toy` makes it" in copied.fails("translate", "runs/toy", "test.en", EVERYTHING)
+    assert "`dragoman shortlist runs/toy` first" in copied.fails("translate", "runs/toy", "test.en", EVERYTHING)
     outcome = copied("shortlist", "runs/toy")
     assert (outcome.code, outcome.out) == (0, "")
     path = "runs/toy/shortlist.safetensors"
@@ -50,13 +50,13 @@ def test_what_candidates_lose_is_told(copied: Shell) -> None:
     plain, output = copied(*words).lines, copied(*words, "--shortlist=2,1").lines
     assert output[: len(plain)] == plain
     assert [line.split(" = ")[0] for line in output[len(plain) :]] == ["BLEU", "chrF2", "Covered"]
-    assert all(line.endswith("|candidates:2,1)") for line in output[len(plain) :])
-    assert re.fullmatch(r"Covered = \d+\.\d\d \(symbols:\d+\|mean:\d\|of:10\|candidates:2,1\)", output[-1])
+    assert all(line.endswith("|shortlist:2,1)") for line in output[len(plain) :])
+    assert re.fullmatch(r"Covered = \d+\.\d\d \(symbols:\d+\|mean:\d\|of:10\|shortlist:2,1\)", output[-1])
     both = copied(*words, EVERYTHING).lines
     assert [line.split(" ")[2] for line in both[-3:]] == [plain[0].split(" ")[2], plain[1].split(" ")[2], "100.00"]
     scores = json.loads(copied(*words, EVERYTHING, "--json").out)
     assert scores[-1]["name"] == "Covered"
-    assert scores[-1]["candidates"] == "100,0"
+    assert scores[-1]["shortlist"] == "100,0"
     several = copied(*words, "test.fr", EVERYTHING).lines
     assert several[-1].startswith("Covered = 100.00")
 
@@ -86,8 +86,8 @@ def test_misuse_is_told(copied: Shell) -> None:
     assert "no pairs to train on" in copied.fails("shortlist", "runs/toy", "blank", "blank")
     assert "has 80 lines" in copied.fails("shortlist", "runs/toy", "train.en", "blank")
     copied("shortlist", "runs/toy")
-    assert copied.fails("translate", "runs/toy", "test.en", "--shortlist=0,0").startswith("candidates 0,0: expected")
-    assert copied.fails("translate", "runs/toy", "test.en", "--shortlist=0,101").startswith("candidates 0,101: ")
+    assert copied.fails("translate", "runs/toy", "test.en", "--shortlist=0,0").startswith("shortlist 0,0: expected")
+    assert copied.fails("translate", "runs/toy", "test.en", "--shortlist=0,101").startswith("shortlist 0,101: ")
 
 
 def test_symbols_that_nobody_wrote_are_told(copied: Shell) -> None:

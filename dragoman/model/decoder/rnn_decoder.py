@@ -62,7 +62,7 @@ class RnnDecoder(Decoder):
     the first cell's output (with `residual`, `before` queries with the top cell's own state). `input_feeding` is what
     the next step receives beside its symbol: `none`, the `context` (NT (72)) or the `attentional` vector, which is
     the features (Luong's input feeding: concatenated with the embedding). `readout` is what the output layer
-    reads; see `features.py`. `external_memory` is the number of memory cells that the decoder reads and writes at each
+    reads; see `readout.py`. `external_memory` is the number of memory cells that the decoder reads and writes at each
     step, with the state of the top layer; the vector read enters the first cell beside the symbol; see
     `external_memory.py`.
 
