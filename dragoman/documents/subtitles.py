@@ -113,7 +113,7 @@ def _spoken(lines: Sequence[str], notation: Notation, name: str) -> list[bool]:
             outside.append(number)
         spoken.append(bool(bare) and within and not notation.times.match(line))
     if outside and not (notation.closed and (notation.header or cues)):
-        raise UserError(f"{name}:{outside[0] + 1}: is no subtitle")
+        raise UserError(f"{name}:{outside[0] + 1}: invalid subtitle (expected a number or times before its text)")
     return spoken
 
 

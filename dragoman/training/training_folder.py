@@ -106,7 +106,7 @@ def _is_begun(folder: RunFolder, config: Config) -> bool:
         if folder.weights().is_file() and not folder.last_state.is_file():
             state = folder.last_state.relative_to(folder.path)
             raise UserError(
-                f"{folder.path}: contains a trained model but no {state} to resume from; choose another --run"
+                f"{folder.path}: contains a trained model, but no {state}; choose another folder with --run"
             )
         return True
     # The proof itself may have been half-written when its process was killed.

@@ -121,7 +121,7 @@ READ, PART, EXISTS = "is an input file and would be overwritten", "is a part of 
         ("translate runs/toy test.en --do-not-translate words.tsv -o words.tsv", READ),
         ("translate runs/toy test.en --rerank words.tsv -o words.tsv", READ),
         ("translate runs/toy test.en --rerank gold --criteria words.tsv -o words.tsv", READ),
-        ("tune runs/toy --source dev.en --reference dev.fr -o dev.en", "no weights"),
+        ("tune runs/toy --source dev.en --reference dev.fr -o dev.en", "not written by `dragoman tune`"),
         ("tune runs/toy --source dev.en --reference dev.fr -o dev.fr", READ),
         ("tune runs/toy --source dev.en --reference dev.fr --criteria words.tsv -o words.tsv", READ),
         ("tune runs/toy --source dev.en --reference dev.fr -o runs/toy/config.yaml", PART),

@@ -85,8 +85,8 @@ def test_other_training_data_are_told_and_measured(
     assert ("data.train has changed" in capsys.readouterr().err, len(measured)) == (False, 1)
     toy.write(tmp_path, "mine", toy.pairs(40, 5, 3))
     session.train(make_config({**own, "training.steps": 4}))
-    message = "data.train has changed: training continues on other pairs and cannot be reproduced"
-    assert f"{run.path}: {message} model\n" in capsys.readouterr().err
+    message = "data.train has changed: training continues on other pairs and cannot be reproduced from the start"
+    assert f"{run.path}: {message}\n" in capsys.readouterr().err
     session.train(make_config({**own, "training.steps": 5}))
     assert ("data.train has changed" in capsys.readouterr().err, len(measured)) == (False, 2)
 

@@ -100,7 +100,7 @@ def test_says_that_a_warmup_is_stretched_when_training_is(kind: str) -> None:
     schedule = build(SCHEDULES, Spec(kind, {"warmup": 0.1}), 5000)
     (line,) = schedule.warnings(1000)
     assert "500 steps now" in line
-    assert "were 100;" in line
+    assert "previously 100;" in line
     assert not list(schedule.warnings(5000))
     assert not list(build(SCHEDULES, Spec(kind, {"warmup": 100}), 5000).warnings(1000))
     assert not list(Cosine(5000, steps=5000, warmup=0.1).warnings(1000))

@@ -271,7 +271,7 @@ def test_a_trained_folder_without_a_state_is_refused(make_config: Callable[..., 
     folder = session.train(make_config(), quiet=True)
     shutil.rmtree(folder.last_state.parent)
     weights = folder.weights().read_bytes()
-    wanted = f"{folder.path}: contains a trained model but no checkpoints/last.safetensors to resume from; "
+    wanted = f"{folder.path}: contains a trained model, but no checkpoints/last.safetensors; "
     assert refused(make_config({"seed": 12})) == f"{wanted}choose another folder with --run"
     assert folder.weights().read_bytes() == weights
 

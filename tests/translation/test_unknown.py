@@ -56,7 +56,11 @@ HEADS = {"kind": "self_attention", "size": 8, "heads": 2, "layers": 2}
 
 def units(kind: str) -> dict[str, Any]:
     """Options of a unit; one of subwords has as many as this corpus has room for."""
-    unit = {"kind": kind, "size": 276} if "size" in components.options(TOKENIZERS[kind]) and kind != "word" else kind
+    unit = (
+        {"kind": kind, "vocab_size": 276}
+        if "vocab_size" in components.options(TOKENIZERS[kind]) and kind != "word"
+        else kind
+    )
     return {"text.source.tokenizer": unit, "text.target.tokenizer": unit}
 
 
