@@ -142,7 +142,7 @@ class ModelRegistry:
             log.exception("%s: not reloaded", model.name)
             return model
         if new is not None:
-            log.info("%s: taken in", new.name)
+            log.info("%s: reloaded", new.name)
         return new or model
 
     async def _retire(self, model: ServedModel) -> None:

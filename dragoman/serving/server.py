@@ -6,6 +6,7 @@ import logging
 import signal
 import socket
 import time
+import warnings
 from collections.abc import Callable, Coroutine
 from ipaddress import ip_address
 from typing import Any, TypeAlias
@@ -129,4 +130,6 @@ def run(
             timeout_graceful_shutdown=GRACE,
             limit_concurrency=connections + 1,  # the first number that is refused
         )
+        # A signal may come before the loop runs; Python would then write a warning that is no line of JSON.
+        warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
         Server(config, renew, stop).run(sockets=[bound])
