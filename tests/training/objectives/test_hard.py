@@ -271,8 +271,8 @@ def complaints(objective: Spec, **options: Any) -> list[str]:
     ],
 )
 def test_what_cannot_be_trained_is_said_before_training(objective: Spec, options: dict[str, Any], words: str) -> None:
-    *_, message = complaints(objective, **options)  # the last: parts without attention have problems of their own
-    assert message.startswith("training.objective: ")
+    own = "training.objective: "  # parts of the model may not fit either
+    (message,) = [complaint for complaint in complaints(objective, **options) if complaint.startswith(own)]
     assert words in message
 
 
