@@ -129,7 +129,7 @@ def _by_counting(options: AlignOptions) -> Iterator[list[Aligned]]:
 
 
 def _tell_pretokenizer(pairs: "Sequence[Pair]", words: Callable[[str], str]) -> None:
-    """Tell where the words that are aligned are not those between spaces, which gold links usually count."""
+    """Warn if the aligned words are not those between spaces, which gold links usually count."""
     apart = sum(any(len(words(text).split()) != len(text.split()) for text in pair) for pair in pairs)
     if apart:
         remark = "are not split at spaces only; if --gold counts words between spaces, use --pretokenizer whitespace"
@@ -152,7 +152,7 @@ def _check_numbers(right: Sequence[Gold], path: Path, pairs: int, source: Path) 
 
 
 def _agreement(links: Sequence[Links], right: Sequence[Gold], *, confidence: bool) -> str:
-    """Tell how well the links found agree with the gold links."""
+    """Print how well the predicted links agree with the gold links."""
     from dragoman.cli.evaluate_tables import margin
     from dragoman.evaluation.alignment import AlignmentQuality, agreements
     from dragoman.evaluation.metrics.line_metrics import AlignmentErrorRate

@@ -106,7 +106,7 @@ def language(installed: str) -> str:
 
 
 def _installed(options: CorpusOptions, language: str, cleaner: "Cleaner") -> None:
-    """The catalogues of this machine: write them if that is asked for, and list their domains."""
+    """Write the catalogues of this machine if there is an --output, and list their domains."""
     from dragoman.corpus import installed, parts
 
     paths = installed.find(language, installed.folders(os.environ))

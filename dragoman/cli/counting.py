@@ -146,6 +146,6 @@ def read_gold_links(path: Path | None, *, one_based: bool) -> list[Gold]:
 
 
 def tell_if_from_1(path: Path, gold: Sequence[Gold], option: str) -> None:
-    """Tell if links that are taken to count words from 0 have no word 0, and the option for those that count from 1."""
+    """Warn if links that should count words from 0 have no word 0, and name the option for links that count from 1."""
     if without_word_0(gold):
         tell(f"{shown(path)}: no link has a word 0; if words are counted from 1, add {option}")

@@ -85,7 +85,7 @@ def _signature(options: EvaluateOptions) -> str:
 def _prediction(
     translator: "Translator", sources: "Sources", reference: "ScoredFile", options: EvaluateOptions
 ) -> "Sequence[ComparedScore | Score]":
-    """Return scores for how well the model predicts the reference, with intervals if these are asked for."""
+    """Return scores for how well the model predicts the reference, with intervals if requested."""
     from dragoman import inspection
     from dragoman.evaluation.significance import compare_or_score
     from dragoman.training.validation import Likelihood, PredictionMeasure, count_likelihoods

@@ -77,7 +77,7 @@ def tell_forms(texts: Sequence[ScoredFile], references: Sequence[ScoredFile], me
 
 
 def tell_unspaced(references: Sequence[ScoredFile], metrics: Sequence[Metric]) -> None:
-    """Tell which references are mostly in a script without spaces, of which a metric takes a clause for a word."""
+    """Warn about references in a script without spaces, in which a metric would take a clause for a word."""
     kinds = {part for metric in metrics for part in _BETWEEN.split(metric.signature(1))}
     for path, lines in {text.path: text.lines for text in references}.items():
         tokenize = bleu_tokenization(Counter("".join(lines[:LOOKED])))

@@ -86,7 +86,7 @@ def compared(
 
 
 def tell_if_few(sentences: int) -> None:
-    """Tell if sentences are too few for what was asked for."""
+    """Warn if there are too few sentences for intervals and significance tests."""
     if sentences < FEWEST:
         tell(f"{sentences} sentences are too few for intervals and significance tests; expected at least {FEWEST}")
 

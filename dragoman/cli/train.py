@@ -88,7 +88,7 @@ def train(options: TrainOptions) -> None:
 
 
 def tell_next(config: "Config", folder: "RunFolder") -> None:
-    """Tell what can be done with a run that has been trained."""
+    """Print the commands to continue with after training."""
     run = shlex.quote(str(folder.path))
     tell(
         f"{folder.path}: trained. What next:\n"

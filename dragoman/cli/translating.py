@@ -44,7 +44,7 @@ class Pipeline(NamedTuple):
 
 def load_pipeline(options: TranslateOptions, *, whole: bool = False) -> Pipeline:
     """Load what the options name. In a `whole` document, some spans are protected unless others are named. UserError
-    if a run cannot do what is asked for.
+    if a run does not support an option.
     """
     from dragoman.cli import sources
     from dragoman.translation.loading import load

@@ -187,7 +187,7 @@ class Xliff(_Units):
             gap.coded.fill(etree.SubElement(match, etree.QName(space, "target")), written)
 
     def _match(self, gap: UntranslatedUnit, written: str, translated: TranslatedText) -> None:
-        """Tell the quality, in the module of 2.0 for that, which names the segment by its id."""
+        """Write the quality in the module that XLIFF 2.0 has for it, which names the segment by its id."""
         segment, unit = gap.unit, gap.unit.getparent()
         if translated.quality is None:
             return

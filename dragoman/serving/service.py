@@ -240,7 +240,7 @@ class Service:
         route: Sequence[Hop],
         translations: Iterable[tuple[TranslationItem, TranslatedSentence]],
     ) -> None:
-        """Keep translations, if that is asked for. They are given to users whether or not that is possible."""
+        """Keep translations if requested. Users get them whether or not they can be kept."""
         if self.corrections is None or not self.history:
             return
         model = "+".join(hop.model.name for hop in route)

@@ -82,7 +82,7 @@ def page(report: Report) -> str:
 
 
 def _only(runs: Sequence[RunView]) -> str:
-    """Say how many sentences are there if there were more."""
+    """State how many sentences are shown if there are more."""
     left_out = [run for run in runs if run.sentences > len(run.examples)]
     if not left_out:
         return ""

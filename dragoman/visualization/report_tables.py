@@ -120,7 +120,7 @@ def _mark(cell: ScoreCell) -> str:
 
 
 def legend(names: Sequence[str], runs: Iterable[tuple[int, ScoreCell]]) -> str:
-    """Say what intervals, differences and marks are, as far as there are any."""
+    """Explain intervals, differences and marks, as far as there are any."""
     cells = list(runs)
     sentences = []
     if any(math.isfinite(cell.low) for _, cell in cells):

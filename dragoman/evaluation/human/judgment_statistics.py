@@ -92,7 +92,7 @@ def _counts(measure: MeanAnswer, system: str, judgments: Iterable[Judgment]) -> 
 
 
 def pairs(key: Key, judgments: Sequence[Judgment]) -> list[SystemPair]:
-    """Return every pair of systems if ranks were asked for."""
+    """Return every pair of systems if ranks were requested."""
     if RANK not in key.questions:
         return []
     comparisons: list[SystemPair] = []
