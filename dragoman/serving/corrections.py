@@ -25,7 +25,7 @@ BUSY = 5.0  # seconds that one process waits for another that writes
 SCHEMA = (
     """
 create table corrections (
-    id integer primary key,
+    id integer primary key autoincrement, -- an index made while the last one was removed would miss its successor
     source_language text not null,
     target_language text not null,
     source text not null,

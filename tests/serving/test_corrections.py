@@ -158,6 +158,18 @@ def waited(kept: Corrections) -> None:
         kept._similar._making.join(30)
 
 
+def test_the_number_of_a_correction_that_was_removed_is_never_used_again(tmp_path: Path) -> None:
+    kept = Corrections(tmp_path / "db")
+    numbers = []
+    for correction in sentences(3):
+        kept.add(PAIR, correction)
+        same = kept.same(PAIR, correction.source)
+        assert same is not None
+        numbers.append(same[0])
+        kept.forget(correction.source)
+    assert numbers == [1, 2, 3]
+
+
 def test_the_index_is_renewed_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.serving.similar.RECENT", 10)
     Corrections(tmp_path / "db").add(PAIR, *sentences(30))
@@ -179,7 +191,7 @@ def test_the_index_is_renewed_in_the_background(tmp_path: Path, monkeypatch: pyt
     for number in (3, 49):
         kept.forget(sentences(50)[number].source)
         assert find(number) != f"{number}"  # at once
-    kept.add(PAIR, sentences(60)[59])  # with the number of the last, which was removed
+    kept.add(PAIR, sentences(60)[59])
     find(59)
     waited(kept)
     assert find(59) == "59"
