@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import gc
+import logging
 import os
 import re
 from collections.abc import Iterator
@@ -23,6 +24,9 @@ torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"  # of commands whose configurations say nothing, too (see pytest_runtest_setup)
 hypothesis.settings.register_profile("dragoman", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("dragoman")
+# pytest visits every logger that does not propagate six times per test, and torch has fifty of them without a handler.
+for name in [name for name in logging.root.manager.loggerDict if name.startswith("torch")]:
+    logging.getLogger(name).propagate = True
 # No test cuts the power, and a small training would wait for a slow disk as long as it computes.
 pytest.MonkeyPatch().setattr(os, "fsync", lambda descriptor: None)
 
@@ -105,6 +109,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browsers.Brows
 @pytest.hookimpl(tryfirst=True)  # before those that are slow are left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     covering.mark_products(items)
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:

@@ -41,6 +41,7 @@ def imported(names: tuple[str, ...], code: str, folder: Path, repository: Path) 
     return done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [

@@ -76,6 +76,7 @@ def test_there_is_an_example_of_every_part_of_the_table() -> None:
     assert [example.name for example in examples(CONTRIBUTING)] == ["cell"]
 
 
+@pytest.mark.slow
 def test_a_part_takes_the_files_that_the_table_says(copy: Copy) -> None:
     parts = examples(EXTENDING)
     assert [Cost(part.name, len(copy.changed[part.name]), part.file, part.test) for part in parts] == costs()
@@ -120,6 +121,7 @@ def test_the_command_works(copy: Copy, tmp_path: Path, tmp_path_factory: pytest.
     assert "Count the symbols that a run reads in each line." in dragoman("--help")
 
 
+@pytest.mark.slow
 def test_a_text_transform_takes_one_file_and_one_option(copy: Copy) -> None:
     folders = [Path(path).parent.as_posix() for path in copy.transform]
     assert folders == ["dragoman/translation/transforms", "dragoman/cli", "tests/translation"]

@@ -68,6 +68,7 @@ def test_never(): ...
 """
 
 
+@pytest.mark.slow
 def test_a_test_that_is_parametrized_twice_is_quick_in_every_case_of_either(tmp_path: Path) -> None:
     quick: list[str] = []
 

@@ -211,6 +211,7 @@ def test_the_wheel_holds_every_configuration(wheel: ZipFile, repository: Path) -
     assert (here / "attention" / "additive.yaml").is_file()
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_the_corpus_of_the_demo_and_not_its_generator(wheel: ZipFile) -> None:
     assert wheel.read(f"dragoman/{demo.CORPUS}") == (resources.files("dragoman") / demo.CORPUS).read_bytes()
     assert {name.partition("/")[0] for name in wheel.namelist()} == {

@@ -118,6 +118,7 @@ def test_every_metric_of_any_run_scores_all_runs_and_all_sentences(run: Run) -> 
     assert last.values == ()
 
 
+@pytest.mark.slow
 def test_language_pairs_have_scores_of_their_own(run: Run) -> None:
     french, german = sentences(GOOD, REFERENCES, pair="en-fr"), sentences(BAD, REFERENCES, pair="en-de")
     both = Sentences([*french.texts, *german.texts], [*french.examples, *german.examples])
@@ -171,6 +172,7 @@ def test_the_length_of_a_source_is_that_of_a_text_which_is_given(run: Run) -> No
     assert rows == {("img", "en"): ["3-5", "3-5"], ("img",): []}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("H12")
 def test_groups_of_other_references_have_tables_of_their_own(run: Run) -> None:
     """Each with as many sentences and words as that test set has."""

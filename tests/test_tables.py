@@ -87,6 +87,7 @@ def kinds_as_text(tree: ast.AST) -> Iterator[int]:
                 yield node.lineno
 
 
+@pytest.mark.slow
 def test_a_kind_is_compared_with_text_in_no_place_but_the_table(repository: Path) -> None:
     """What a part is like is an attribute of its class. The kinds of tags, in `documents/`, are not parts."""
     compared = "if part.kind == 'none' or (kind, 1) != ('a', 1) or 'b' in (kind, x): pass"

@@ -239,6 +239,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.text(), st.dictionaries(st.text().filter(lambda name: name != "kind"), VALUES))
 def test_plain_and_parse_are_inverse(kind: str, options: dict[str, Any]) -> None:

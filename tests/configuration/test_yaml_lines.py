@@ -142,6 +142,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(max_size=9), VALUES, max_size=4))
 def test_what_is_written_reads_back(values: dict[str, Any]) -> None:
     document = yaml_lines.read(yaml_lines.write(values), "f")

@@ -89,6 +89,7 @@ def test_regions_are_the_places_of_the_last_map(place: Path) -> None:
     np.testing.assert_allclose(frozen(paths[2:3])[0], regions[2], rtol=1e-3, atol=1e-4)  # whatever else is in the batch
 
 
+@pytest.mark.slow
 @pytest.mark.spec("C11")
 def test_global_is_the_vector_before_the_classifier(place: Path) -> None:
     paths = seen(place)
@@ -97,6 +98,7 @@ def test_global_is_the_vector_before_the_classifier(place: Path) -> None:
     np.testing.assert_allclose(vectors, regions.mean(1), rtol=1e-4, atol=1e-5)  # a ResNet pools
 
 
+@pytest.mark.slow
 @pytest.mark.spec("C11")
 def test_another_stage_and_a_network_of_patches(place: Path, golden: Golden) -> None:
     paths = seen(place)[:1]

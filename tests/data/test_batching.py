@@ -120,6 +120,7 @@ def test_a_million_pairs_take_a_moment_and_the_first_of_them_none(size: int, uni
     assert time.process_time() - start < 5
 
 
+@pytest.mark.slow
 @pytest.mark.spec("D8")
 @given(batches=st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=12), max_size=30), most=st.integers(1, 40))
 def test_portions_are_adjacent_batches_with_so_many_symbols_together(batches: list[list[int]], most: int) -> None:

@@ -316,6 +316,7 @@ def messages(shared_data: Path) -> list[str]:
     return sorted({line.split("\t")[0] for line in lines})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.ending)
 @pytest.mark.parametrize("seed", range(6))
 def test_what_programs_say_comes_back(kind: Kind, seed: int, messages: list[str]) -> None:

@@ -168,6 +168,7 @@ JSONS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(JSONS, st.sampled_from([None, 2]), st.booleans())
 def test_whatever_json_has_comes_back(value: Any, indent: int | None, ascii_alone: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_alone)

@@ -14,6 +14,7 @@ GERMAN = ["Der alte Lehrer liest den Brief nicht.", "Wir suchen den Bahnhof."]
 FRENCH = ["Le vieux professeur ne lit pas la lettre.", "Nous cherchons la gare."]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("E2")
 def test_the_share_of_translations_in_another_language() -> None:
     pytest.importorskip("py3langid")
@@ -24,6 +25,7 @@ def test_the_share_of_translations_in_another_language() -> None:
     assert wrong_language(GERMAN, [GERMAN, FRENCH], "de", AMONG).signature.endswith("references:50.00")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("E2")
 @pytest.mark.parametrize("text", ["", "...", "1234", "Paul.", "Ja.", "No.", "Merci", "This camera costs 519 euros."])
 def test_short_texts_are_given_the_benefit_of_the_doubt(text: str) -> None:

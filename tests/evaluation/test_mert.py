@@ -67,6 +67,7 @@ def test_an_envelope_has_the_highest_line_everywhere(seed: int) -> None:
         assert line == int(np.flatnonzero(totals > totals.max() - 1e-9)[0])
 
 
+@pytest.mark.slow
 @METRIC
 @pytest.mark.parametrize("seed", range(6))
 def test_along_a_line_nothing_is_better(name: str, seed: int) -> None:

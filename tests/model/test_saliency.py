@@ -77,6 +77,7 @@ def assert_derivative(model: Predictor[Any], readers: Sequence[SourceEncoder], b
         assert maps.abs().max() > 1e-7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_it_is_the_derivative_whatever_the_model(name: str) -> None:
     model = build_model(**MODELS[name])
@@ -86,6 +87,7 @@ def test_it_is_the_derivative_whatever_the_model(name: str) -> None:
 SECOND = sentences([5], [6, 6, 7, 8], [4, 4])
 
 
+@pytest.mark.slow
 def test_of_several_sources() -> None:
     """A sentence may lack one; where it does, nothing comes from there."""
     model = build_model(sources=2, combination={"kind": "flat", "sentinel": True})

@@ -18,6 +18,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run.load(toy.trained(tmp_path_factory.getbasetemp()))
 
 
+@pytest.mark.slow
 def test_options_that_are_on_are_told_in_words(run: Run) -> None:
     labels = dict(facts(run))
     assert labels["languages"] == "en to fr"
@@ -32,6 +33,7 @@ def test_options_that_are_on_are_told_in_words(run: Run) -> None:
     assert decoder == ", ".join([*parts, "residual", "variational"])
 
 
+@pytest.mark.slow
 def test_a_training_that_is_under_way_shows_how_far_it_has_come(run: Run, tmp_path: Path) -> None:
     """A process that was killed may have left the last row incomplete."""
     shutil.copytree(run.folder.path, tmp_path / "run")

@@ -16,6 +16,7 @@ PAIR = {"source": "en", "target": "fr"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
+@pytest.mark.slow
 def test_dialect(opened: Open, tmp_path: Path) -> None:
     """A translator for GNOME: it looks at the title of /spec, then at languages and settings."""
     with opened(kept=Corrections(tmp_path / "db")) as client:
@@ -74,6 +75,7 @@ def test_maubot(client: TestClient) -> None:
             assert answer.json()["detectedLanguage"]["language"] == "en"
 
 
+@pytest.mark.slow
 def test_libretranslate_aio(client: TestClient) -> None:
     """It sends all parameters as forms, a list as a parameter that is repeated."""
     form = [("q", "one two"), ("q", "six one"), *PAIR.items(), ("format", "text"), ("alternatives", "1")]
@@ -102,6 +104,7 @@ def test_a_parameter_that_is_repeated_is_a_list(client: TestClient, multipart: b
     assert post("/translate", {"q": ["one"] * 6, **PAIR}).status_code == 400  # more texts than are taken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "target"), [("EN", "FR"), ("En", "fr"), ("AUTO", "Fr")])
 def test_codes_may_have_capitals(client: TestClient, source: str, target: str) -> None:
     pair = {"source": source, "target": target}

@@ -87,6 +87,7 @@ def read(documents: DocumentProcess, file: File = FILE, seconds: float = 30.0) -
     return documents.read(file, "en", sentences=True, until=later(seconds))
 
 
+@pytest.mark.slow
 def test_a_document_is_read_and_written() -> None:
     async def test() -> None:
         documents = DocumentProcess()

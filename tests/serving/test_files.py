@@ -202,6 +202,7 @@ def test_files_are_kept_for_a_while_and_not_more_than_there_is_room_for() -> Non
     asyncio.run(test())
 
 
+@pytest.mark.slow
 def test_few_files_are_in_memory_at_once(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     reads, really = list[float](), UploadFile.read
 

@@ -82,6 +82,7 @@ def test_values_of_any_type(client: TestClient, path: str, values: dict[str, Any
     check(client.post(path, content=body, headers={"Content-Type": "application/json"}))
 
 
+@pytest.mark.slow
 @drawn(150)
 @given(path=st.sampled_from(POSTS), kind=KINDS, body=st.binary(max_size=200), whole=st.booleans())
 def test_bodies_of_any_bytes(client: TestClient, path: str, kind: str, body: bytes, whole: bool) -> None:
@@ -204,6 +205,7 @@ def test_a_body_has_a_time_to_arrive_and_connections_a_number(run: Path) -> None
         assert answers(served)
 
 
+@pytest.mark.slow
 def test_what_is_no_http_is_answered_and_the_server_goes_on(served: str) -> None:
     for data in (
         b"\0\xff\r\n\r\n",

@@ -395,6 +395,7 @@ def entries(database: Path) -> list[CorrectionEntry]:
     return Corrections(database).entries(translations=True)
 
 
+@pytest.mark.slow
 def test_a_client_of_libretranslate_works_unchanged(served: str) -> None:
     libretranslatepy = pytest.importorskip("libretranslatepy")
     api = libretranslatepy.LibreTranslateAPI(served)
@@ -429,6 +430,7 @@ def test_the_page_loads_nothing_from_elsewhere_and_is_taken_for_nothing_else(cli
     assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
 
 
+@pytest.mark.slow
 def test_a_server_trusts_the_host_that_it_is_started_for(run: Path, tmp_path: Path) -> None:
     host = "translate.example.org"
     options = ["--corrections", str(tmp_path / "db"), "--trusted-host", host]

@@ -67,6 +67,7 @@ def test_requests_share_batches_and_get_their_own_answers() -> None:
     assert len(model.threads) == 1
 
 
+@pytest.mark.slow
 def test_a_long_request_does_not_keep_others_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_queue, "MOST", 2)
     model = Shouting(0.005)
@@ -327,6 +328,7 @@ def test_on_a_slow_core_batches_do_not_shrink() -> None:
     assert min(sizes[5:-2]) >= 8, sizes
 
 
+@pytest.mark.slow
 def test_a_text_that_takes_long_keeps_short_ones_waiting_for_one_batch() -> None:
     """A long request has texts of 500 symbols for characters that the model spells in bytes; short ones come all the
     time.

@@ -60,6 +60,7 @@ def test_train_takes_overrides_before_and_behind_the_file(shell: Shell) -> None:
     assert "  steps: 1\n" in text
 
 
+@pytest.mark.slow
 def test_translate_writes_a_line_for_a_line(trained: Shell) -> None:
     outcome = trained("translate", "runs/toy", "test.en")
     assert outcome.code == 0

@@ -55,6 +55,7 @@ def test_words_are_aligned_in_lower_case_and_stay_as_they_are_written(shell: She
     assert shell.fails("dictionary", "pairs.tsv", "--min-count=1000").startswith("no translation passes --min-count")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("D4")
 def test_a_run_finds_a_dictionary_by_its_attention(trained: Shell) -> None:
     """That is, of the links that `align` has."""

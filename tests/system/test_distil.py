@@ -45,6 +45,7 @@ def test_a_student_learns_from_what_a_teacher_makes_of_its_text(teacher: Shell) 
     assert "dragoman translate runs/small FILE" in outcome.err
 
 
+@pytest.mark.slow
 def test_its_folder_may_have_any_name(teacher: Shell) -> None:
     outcome = teacher("distil", "runs/toy", "small.yaml", "--references", "--training.steps=1", "--run", "\U0001f600/")
     assert outcome.code == 0, outcome.err

@@ -111,6 +111,7 @@ def test_the_sources_of_the_first_run_come_first(shell: Shell) -> None:
         assert [source.name for source in load(shell, *names).sources] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.spec("C8")
 def test_a_run_with_itself_is_itself(shell: Shell) -> None:
     texts = ["one two", "", "three four five"]

@@ -319,6 +319,7 @@ def test_another_task_suffers_from_bad_translations(task: Shell) -> None:
     assert results[2]["Accuracy"]["score"] == pytest.approx(100 / 3, abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("H11")
 def test_what_is_labeled_is_compared_in_nfc(task: Shell) -> None:
     message = task(*DOWNSTREAM, "-i", "good").err

@@ -41,6 +41,7 @@ def test_a_run_translates_scores_and_is_described(kind: str, runs: dict[str, Pat
         assert dragoman.load([runs[kind], runs["softmax"]]).translate(LINES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", OUTPUTS)
 def test_int8_knows_outputs_of_one_matrix(kind: str, runs: dict[str, Path]) -> None:
     if OUTPUTS[kind].portable:

@@ -194,6 +194,7 @@ def test_a_model_card_that_was_changed_stays(folder: Path) -> None:
     assert card.read_bytes() == written + b"mine\n"
 
 
+@pytest.mark.slow
 def test_the_corpus_of_the_demo_is_written_once(folder: Path) -> None:
     assert typed(folder, "demo").code == 0
     with (folder / "shown/corpus/dev.en").open("a") as file:

@@ -37,6 +37,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_every_mutant_that_is_kept_can_be_made(repository: Path) -> None:
     assert list(problems(read(repository), repository)) == []
 

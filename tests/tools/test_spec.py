@@ -251,7 +251,9 @@ def test_every_built_row_of_this_repository_is_proved(capsys: pytest.CaptureFixt
     page = tmp_path / "literature.md"
     text = PAGE.read_text("utf-8")
     page.write_text(
-        text.replace("`model/attention/scores.py`: `DotScore`", "`model/scores.py`").replace("| built |", "| planned |", 1)
+        text.replace("`model/attention/scores.py`: `DotScore`", "`model/scores.py`").replace(
+            "| built |", "| planned |", 1
+        )
     )
     assert main([], page) == 1
     printed = capsys.readouterr().out

@@ -13,6 +13,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return toy.trained(tmp_path_factory.getbasetemp())
 
 
+@pytest.mark.slow
 def test_a_plain_sentence_enters_few_files_and_no_transform(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(run), "one two three"]) == 0
     output = capsys.readouterr().out

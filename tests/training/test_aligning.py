@@ -31,6 +31,7 @@ def links(pairs: list[WordPair], symmetrization: Symmetrization, **options: Any)
     return list(link_sets)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_short")
 def test_the_same_pairs_have_the_same_places_and_random_numbers_stay_as_they_are() -> None:
     torch.manual_seed(5)

@@ -144,6 +144,7 @@ def test_a_skipped_step_does_not_count(
     assert steps == [4, 5]
 
 
+@pytest.mark.slow
 def test_a_state_without_the_average_is_told(make_config: Made) -> None:
     folder = session.train(make_config(MOVING), quiet=True)
     tensors, note = read_tensors(folder.last_state)

@@ -141,6 +141,7 @@ def test_rows_of_metrics_tell_what_the_loss_is_made_of(straight: dict[str, Any])
     assert not any("train/cross_entropy" in row for row in straight["plain"]["metrics"])
 
 
+@pytest.mark.slow
 def test_another_seed_gives_others(straight: dict[str, Any], train: Train) -> None:
     other = result(train("other", {**PLAIN, "seed": 4}))
     assert other["model.safetensors"] != straight["plain"]["model.safetensors"]
@@ -196,6 +197,7 @@ def test_stopped_again_and_again(straight: dict[str, Any], train: Train, meddle:
     assert result(train("run", OFTEN)) == straight["often"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 7, 11])
 def test_killed_and_started_again_is_as_if_never_killed(
     step: int, straight: dict[str, Any], train: Train, meddle: Meddle

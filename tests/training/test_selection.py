@@ -72,6 +72,7 @@ def best(folder: RunFolder) -> list[tuple[float, int]]:
     return [(validation.value, validation.step) for validation in checkpoint.progress(folder.last_state).best]
 
 
+@pytest.mark.slow
 def test_the_model_is_the_mean_of_the_best(finished: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ValidationRecord, "as_good_as", lambda *arguments: True)
     folder = finished(count=3)

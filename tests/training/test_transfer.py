@@ -136,6 +136,7 @@ def test_the_same_symbols_take_every_parameter(
     assert all(torch.equal(tensors[name], tensor.to(tensors[name].dtype)) for name, tensor in expected.items())
 
 
+@pytest.mark.slow
 def test_a_memory_read_as_one_sequence_takes_every_parameter_of_a_run_without(
     parent: Callable[..., Path], make_config: Made, assembled: Assembled
 ) -> None:

@@ -95,6 +95,7 @@ def test_a_heading_is_translated_as_a_sentence(translator: Translator) -> None:
     assert heading.explain().words == heading.words
 
 
+@pytest.mark.slow
 def test_terms_and_spans_of_a_heading_are_kept(translator: Translator) -> None:
     constraints = LexicalConstraints(Glossary([Term("two", ("trois",))]), protection=Protection.named(["placeholders"]))
     (translation,) = translator.translate(["ONE TWO {name} SIX"], constraints=constraints)

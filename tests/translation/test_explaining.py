@@ -86,6 +86,7 @@ def test_erasure_is_what_scoring_the_shortened_sentence_loses(
     assert maps.erasure.shape == maps.gradient.shape == (2, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["learned", *OTHERS])
 def test_gradients_are_summed_over_the_symbols_of_words(
     name: str, translator: Translator, other_translators: dict[str, Translator]
@@ -215,6 +216,7 @@ def test_the_end_counts_in_the_sum_over_all_steps(translator: Translator) -> Non
     np.testing.assert_allclose(contrast.sources[0].gradient, (maps[0] - maps[1])[:-1].tolist(), atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("together", [5, 256])
 def test_many_at_once_are_explained_as_each_alone(
     translator: Translator, together: int, monkeypatch: pytest.MonkeyPatch

@@ -312,6 +312,7 @@ def test_runs_that_do_not_fit_are_told(translator: Translator, back: Path, golde
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["chrf", "wer"])
 def test_what_is_tuned_scores_so(name: str, translator: Translator, tmp_path: Path) -> None:
     """On the set that it was tuned on, as read back from its file; never worse than the search."""

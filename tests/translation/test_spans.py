@@ -246,6 +246,7 @@ def test_unknown_words_are_replaced_without_loss_of_a_span_and_bring_in_none(
         ]
 
 
+@pytest.mark.slow
 def test_a_text_of_spans_alone_has_no_words_that_could_be_copied(runs: dict[str, Translator]) -> None:
     for translator in runs.values():
         (translation,) = translator.translate(["{a}{b}"])
@@ -272,6 +273,7 @@ def test_a_model_that_spells_words_spells_no_spans(tmp_path: Path) -> None:
             assert spans_of(translation.text) == spans_of(text), translation.text
 
 
+@pytest.mark.slow
 def test_what_is_between_spans_and_around_them_is_written_as_the_model_says(runs: dict[str, Translator]) -> None:
     """No space is invented or lost, by whatever symbols a text is spelled."""
     text = 'one (%d) two{name}three "%s" <b>four</b>.%%%d  {x}{x} , 5'
@@ -374,6 +376,7 @@ def test_a_beginning_may_have_spans_that_no_model_reads(free: dict[str, Translat
                 translator.translate(["one %d of {name}"], prefix=[prefix], constraints=lexical)
 
 
+@pytest.mark.slow
 def test_a_translation_with_spans_that_no_model_read_is_explained_without_them(free: dict[str, Translator]) -> None:
     (translation,) = free["bpe"].translate(["one {name} two three"], constraints=LexicalConstraints(protection=FOUND))
     explanation = translation.explain("{name} un")
@@ -387,6 +390,7 @@ def test_a_translation_with_spans_that_no_model_read_is_explained_without_them(f
     assert (stays.text, stays.explain().text) == ("{name}", "")
 
 
+@pytest.mark.slow
 def test_without_marks_no_translation_has_a_span_of_its_own(free: dict[str, Translator]) -> None:
     translator = free["bpe"]
     target = translator.target
@@ -407,6 +411,7 @@ def test_a_term_is_no_term_across_a_span_that_no_model_reads(free: dict[str, Tra
     assert translation.text[slice(*translation.terms[0].target)] in ("six", "Six")
 
 
+@pytest.mark.slow
 def test_every_term_is_in_the_translation(free: dict[str, Translator]) -> None:
     """In one of its forms and in the letter case of the source, which a first word may have from its place."""
     terms = Term("two", ("cinq", "quatre")), Term("three four", ("six six",)), Term("one"), Term("six", ("un",))
@@ -435,6 +440,7 @@ def test_every_term_is_in_the_translation(free: dict[str, Translator]) -> None:
                 assert form in allowed or (form[0].lower() + form[1:] in allowed and begin == 0)
 
 
+@pytest.mark.slow
 def test_a_term_that_a_span_cuts_is_told_as_not_applied(
     runs: dict[str, Translator], free: dict[str, Translator]
 ) -> None:

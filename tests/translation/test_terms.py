@@ -218,6 +218,7 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
     return dragoman.load(toy.trained(tmp_path_factory.mktemp("toy")))
 
 
+@pytest.mark.slow
 def test_terms_that_the_model_cannot_write_stay_in_their_places(translator: Translator) -> None:
     """Even if another one is searched for, which the prefix has left no place for."""
     (plain,) = translator.translate(["one two three"])
@@ -230,6 +231,7 @@ def test_terms_that_the_model_cannot_write_stay_in_their_places(translator: Tran
     assert [applied.target is None for applied in translation.terms] == [False, False]
 
 
+@pytest.mark.slow
 def test_terms_of_a_lower_case_model_are_in_lower_case(tmp_path: Path) -> None:
     corpus = toy.corpus(tmp_path / "corpus")
     options = {"text.source.lowercase": True, "text.target.lowercase": True, "training.epochs": 1}
@@ -266,6 +268,7 @@ def terms_of(sentence: Sentence) -> SentenceConstraints:
     return transform.of(sentence)
 
 
+@pytest.mark.slow
 def test_a_term_in_another_language_is_not_searched_for(of_languages: Translator) -> None:
     """Its symbols are those of German, which no translation to French has; another term is searched for."""
     lexical = LexicalConstraints(Glossary([Term("one", ("drei",)), Term("two", ("six un",))]))
@@ -281,6 +284,7 @@ def test_a_term_in_another_language_is_not_searched_for(of_languages: Translator
         assert [translation for translation in translations if translation.log_prob < -100] == []
 
 
+@pytest.mark.slow
 def test_a_translation_that_was_cut_off_is_no_better_for_its_terms(translator: Translator) -> None:
     (translation,) = translator.translate(
         ["one two"], constraints=LexicalConstraints(Glossary([Term("one", ("Xylo",))]))

@@ -187,6 +187,7 @@ def test_other_texts_in_the_batch_change_nothing(
         np.testing.assert_allclose(one.attention, other.attention, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "prefix", "text"),
     [

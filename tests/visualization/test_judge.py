@@ -15,13 +15,14 @@ NASTY = "</script><b>bold</b> & {{data}} \u2028 <!--"
 SYSTEMS = {"poor": ["le noir chat", "faux", "egal"], "fine": ["le chat noir", "juste", "egal"]}
 
 
-def key(questions: list[str]) -> Key:
+def key(questions: list[str], seed: int) -> Key:
     sources = ["the black cat", "right", "equal"]
-    return blind(sources, SYSTEMS, questions, ["grammar", "omission"], sentences=None, seed=1)
+    return blind(sources, SYSTEMS, questions, ["grammar", "omission"], sentences=None, seed=seed)
 
 
-def text(*questions: str) -> str:
-    return page(shown(key(list(questions or [*QUESTIONS, ERRORS, RANK]))))
+def text(*questions: str, seed: int = 1) -> str:
+    """A page with all questions, or with these. What the browser has stored belongs to the pages of one seed."""
+    return page(shown(key(list(questions or [*QUESTIONS, ERRORS, RANK]), seed)))
 
 
 def test_the_page_asks_nothing_of_the_network_and_has_no_system() -> None:
@@ -79,7 +80,7 @@ def test_what_is_judged_is_what_is_saved(browser: Browser) -> None:
     assert saved_file["files"] == ["judgments-Zoelle-B.json"]
     (saved,) = saved_file["saved"]
     assert saved == {**saved_file["stays"], "annotator": "Zoëlle B."}
-    page_key = key([*QUESTIONS, ERRORS, RANK])
+    page_key = key([*QUESTIONS, ERRORS, RANK], seed=1)
     assert saved["page"] == page_key.page
     for item in page_key.items:
         for output in item.outputs:
@@ -120,7 +121,7 @@ def test_errors_are_marked_with_the_mouse_and_the_keyboard(browser: Browser) -> 
     $("#save").click();
     tell({ told, saved });
     """
-    saved = browser.evaluate(text(), ANNOTATE + probe)
+    saved = browser.evaluate(text(seed=2), ANNOTATE + probe)
     hidden, chosen, open_now, closed, classes, pressed, focus, escaped, dragged, listed, again = saved["told"]
     assert (hidden, open_now, closed) == (True, False, True)
     assert chosen == ["noir", "chat"]
@@ -154,7 +155,7 @@ def test_digits_answer_and_go_on_to_the_next_question(browser: Browser) -> None:
     press(document.body, "Enter", { ctrlKey: true });
     tell({ before, focus, one, after: progress(), moved: $("#sentence").selectedIndex !== here });
     """
-    saved = browser.evaluate(text(), ANNOTATE + probe)
+    saved = browser.evaluate(text(seed=3), ANNOTATE + probe)
     assert saved["before"] == "2 to answer, 0 of 3 done"
     assert saved["one"] == ["4", "2", "1", "0"]
     assert (saved["focus"], saved["moved"]) == ("next", True)
@@ -168,7 +169,7 @@ def test_work_is_there_again_when_the_page_is_opened_again(browser: Browser) -> 
     $("#anew").click();
     tell([...told, name.value, progress()]);
     """
-    browser.evaluate(text(), ANNOTATE + work)
+    browser.evaluate(text(seed=4), ANNOTATE + work)
     saved = browser.told_again(ANNOTATE + look)
     assert (saved[0], saved[2]) == ("Anna", False)
     assert re.fullmatch(r"\d+ to answer, 1 of 3 done", saved[1])  # at the first that is to be judged
@@ -187,7 +188,7 @@ def test_what_another_tab_has_judged_is_taken_over(browser: Browser) -> None:
     const taken = [name.value, progress()];
     tell([before, ...taken]);
     """
-    before, name, after = browser.evaluate(text(), ANNOTATE + probe)
+    before, name, after = browser.evaluate(text(seed=5), ANNOTATE + probe)
     assert before.endswith("1 of 3 done")
     assert (name, after[-11:]) == ("Eve", "0 of 3 done")
 
@@ -196,7 +197,7 @@ def test_without_storage_work_goes_on_from_a_saved_file(browser: Browser) -> Non
     """And a file of another page is refused."""
     without = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied'); } });"
     broken = text().replace('"use strict";', f'"use strict"; {without}', 1)
-    page_key = key([*QUESTIONS, ERRORS, RANK])
+    page_key = key([*QUESTIONS, ERRORS, RANK], seed=1)
     answers = {"errors": [], "adequacy": 4, "fluency": 5, "correct": 1, "human": 0, "rank": 1}
     item = page_key.items[0]
     saved = {"version": 1, "page": page_key.page, "annotator": "Ben", "judgments": {}}

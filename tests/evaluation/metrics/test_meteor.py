@@ -20,6 +20,7 @@ def metric(**options: Any) -> Any:
     return build(METRICS, Spec("meteor", options))
 
 
+@pytest.mark.slow
 def test_the_worked_example_of_banerjee_and_lavie() -> None:
     """Two chunks: "the president" and "spoke to the audience"."""
     score = metric().sentence("the president spoke to the audience", ["the president then spoke to the audience"])
@@ -28,6 +29,7 @@ def test_the_worked_example_of_banerjee_and_lavie() -> None:
     assert (score.name, score.signature) == ("METEOR", "nrefs:1|case:lc|tok:13a|stem:porter|wordnet:no")
 
 
+@pytest.mark.slow
 def test_words_match_by_their_stems() -> None:
     """One chunk of two words, "running" and "run" among them."""
     assert metric().sentence("runs quickly", ["Running quickly"]).value == pytest.approx(100 * (1 - 0.5 / 8))

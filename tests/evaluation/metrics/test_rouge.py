@@ -61,6 +61,7 @@ class Words:
         return Rouge1()._words(text)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("H5")
 @pytest.mark.parametrize("kind", ["rouge1", "rouge2", "rougeL"])
 @pytest.mark.parametrize("measure", ["f", "precision", "recall"])

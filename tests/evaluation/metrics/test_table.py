@@ -135,6 +135,7 @@ def test_options_come_from_a_configuration() -> None:
     assert problems(METRICS, Spec("bleu", {"order": 0}), ())
 
 
+@pytest.mark.slow
 @on_each_metric
 def test_counts_add_up(kind: str, segments: Segments) -> None:
     """The score of any part of a corpus is that of its sentences' counts."""

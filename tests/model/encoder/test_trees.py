@@ -105,6 +105,7 @@ def test_under_autocast_trees_stay_close() -> None:
     torch.testing.assert_close(rounded.float(), layer(states, MASK), rtol=0.05, atol=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("A10")
 def test_words_learn_from_their_parent_what_they_cannot_know() -> None:
     """Each noun (4 to 7) is to name the verb (0 to 3) of its sentence; words meet in the trees alone."""
