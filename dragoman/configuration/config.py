@@ -104,7 +104,9 @@ class AttentionConfig(Section):
 class ModelConfig(Section):
     """Model architecture."""
 
-    start_symbol: Literal["bos", "eos"] = Field("bos", description="first input token of the decoder: bos or eos")
+    start_symbol: Literal["bos", "eos", "none"] = Field(
+        "bos", description="first input token of the decoder: bos, eos or none (a zero vector)"
+    )
     embedding: EmbeddingConfig = Field(EmbeddingConfig(), description="token embeddings")
     encoder: Spec = Field(Spec("rnn"), description="encoder of the source sentence")
     features: Spec = Field(Spec("projection"), description="encoder of numeric sources (data.features)")

@@ -190,9 +190,10 @@ def _model(
     bridge = _bridge(model, readers, decoder, assemble)
     _check_hidden(model, readers, bridge, decoder, assemble)
     output = _output(model, readers, decoder, symbols, target, assemble)
-    inputs: DecoderInput = PreviousSymbol(target)
+    zero_start = model.start_symbol == "none"
+    inputs: DecoderInput = PreviousSymbol(target, zero_start=zero_start)
     if edited and model.cursor:
-        inputs = Cursor(target, edited, readers[edited.source].encoder.size)
+        inputs = Cursor(target, edited, readers[edited.source].encoder.size, zero_start=zero_start)
     chain = next((part for part in decoder.modules() if isinstance(part, Chain)), None)
     alignment_model = ChainedAlignment(chain) if chain else IndependentAlignment()
     return Seq2Seq(Parts(readers, bridge, inputs, decoder, output, alignment_model), model.start_symbol)

@@ -22,7 +22,7 @@ from dragoman.model.predictor import Continuations, Prediction, Predictor, Restr
 from dragoman.model.shapes import Float, Int
 from dragoman.model.state import extend_state, first_tensor, select_rows
 
-StartSymbol = Literal["bos", "eos"]
+StartSymbol = Literal["bos", "eos", "none"]
 
 
 class Parts(NamedTuple):
@@ -65,8 +65,9 @@ class SourceState(NamedTuple):
 class Seq2Seq(nn.Module, Predictor[DecoderState]):
     """An attentional encoder-decoder, `P(y | x) = prod_t P(y_t | y_<t, x)`.
 
-    `start_symbol` is what the decoder reads before its first word: `<s>`, or `</s>` as in CN's text. The `step_state`
-    and `source_state` of the model consist of those of its parts.
+    `start_symbol` is what the decoder reads before its first word: `<s>`, `</s>` as in CN's text, or a zero
+    vector in the place of `<s>` (Marian, Nematus). The `step_state` and `source_state` of the model consist of those of
+    its parts.
     """
 
     def __init__(self, parts: Parts, start_symbol: StartSymbol = "bos") -> None:
@@ -77,7 +78,7 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         self.decoder = parts.decoder
         self.output = parts.output
         self.alignment_model = parts.alignment_model
-        self.start_id = {"bos": BOS, "eos": EOS}[start_symbol]
+        self.start_id = {"bos": BOS, "eos": EOS, "none": BOS}[start_symbol]
 
     @property
     def target_embedding(self) -> Embedding:

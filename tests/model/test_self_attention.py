@@ -10,15 +10,10 @@ from dragoman.configuration.components import Spec
 from dragoman.model import build
 from dragoman.model.encoder.table import ENCODERS
 from dragoman.model.encoder.transformer_encoder import SelfAttentionEncoder
-from dragoman.model.self_attention import (
-    LONGEST,
-    POSITIONS,
-    Learned,
-    PositionsKind,
-    Rotary,
-    SelfAttention,
-    rotate_pairs,
-)
+from dragoman.model.positions import LONGEST, POSITIONS, Learned, PositionsKind, Rotary, rotate_pairs
+from dragoman.model.self_attention import SelfAttention
+from dragoman.model.transformer_layer import ACTIVATIONS
+from tests import covering
 from tests.builders import noise, settings, shaken, whole
 from tests.model import loops, transformer
 
@@ -81,10 +76,42 @@ def test_the_encoder_is_its_equations(positions: PositionsKind, size: int) -> No
     embedded = noise(1, 4, INPUTS)
     memory = encoder(embedded, WHOLE)
     p = loops.numbers(encoder)
-    wanted = transformer.encoder(p, loops.array(embedded[0]), 2, heads, rotary=positions == "rotary")
+    variant = transformer.Variant(positions)
+    wanted = transformer.encoder(p, loops.array(embedded[0]), 2, heads, variant)
     torch.testing.assert_close(memory.states[0], torch.tensor(wanted), rtol=0, atol=1e-9)
     assert memory.final == ()
     assert encoder.state_shape == (0, size, 0)
+
+
+VARIANTS = covering.covering(
+    {
+        "positions": list(POSITIONS),
+        "activation": list(ACTIVATIONS),
+        "norm": ["before", "after"],
+        "final_norm": [None, True, False],
+        "norm_epsilon": [1e-6, 1e-3],
+        "scale": [True, False],
+        "embedding_norm": [True, False],
+        "bias": [True, False],
+        "size": [INPUTS, SIZE],
+    }
+)
+
+
+@pytest.mark.spec("J1")
+@pytest.mark.spec("J2")
+@pytest.mark.parametrize("options", covering.cases(VARIANTS))
+def test_every_variant_of_the_encoder_is_its_equations(options: dict[str, Any]) -> None:
+    heads = 3 if options["size"] == INPUTS else 2
+    encoder, embedded = make(**options, heads=heads, hidden=5), noise(1, 4, INPUTS)
+    rest = {name: value for name, value in options.items() if name not in ("bias", "size")}
+    wanted = transformer.encoder(
+        loops.numbers(encoder), loops.array(embedded[0]), 2, heads, transformer.Variant(**rest)
+    )
+    states = encoder(embedded, WHOLE).states
+    torch.testing.assert_close(states[0], torch.tensor(wanted), rtol=0, atol=1e-9)
+    names = {name.rpartition(".")[2] for name, _ in next(iter(encoder.layers)).attention.named_parameters()}
+    assert names == ({"weight", "bias"} if options["bias"] else {"weight"})
 
 
 @pytest.mark.spec("A12")
@@ -152,6 +179,7 @@ def test_dropout_acts_on_what_each_sublayer_adds_in_training_alone() -> None:
     ("options", "message"),
     [
         ({"size": 8, "heads": 3}, "size 8 is not divisible by 3 heads"),
+        ({"size": 8, "heads": 2, "positions": "marian", "longest": 9}, "longest requires positions: learned"),
         ({"size": 6, "heads": 2}, "even head size for positions: rotary, found 3"),
         ({"heads": 2, "positions": "rotary", "longest": 9}, "longest requires positions: learned"),
         ({"heads": 2, "positions": "none", "longest": 9}, "longest requires positions: learned"),

@@ -104,6 +104,25 @@ def test_the_decoder_starts_with_the_start_symbol(name: str, number: int) -> Non
     assert not torch.allclose(other(BATCH).features[:, 0], unrolled[:, 0])
 
 
+@pytest.mark.spec("J4")
+@pytest.mark.parametrize(
+    "options", [{}, {"bridge": "none", "decoder": {"kind": "self_attention", "size": 4, "heads": 2}}]
+)
+def test_the_decoder_can_start_with_a_zero_vector(options: dict[str, Any]) -> None:
+    """Whatever vector `<s>` has, in training and in search."""
+    model = build_model(start_symbol="none", **options)
+    zeroed = build_model(**options)
+    zeroed.load_state_dict(model.state_dict())
+    with torch.no_grad():
+        zeroed.target_embedding.get_parameter("table")[BOS] = 0.0
+    assert torch.equal(model(BATCH).features, zeroed(BATCH).features)
+    start = torch.full((3,), BOS)
+    features, _, state = model.step(start, model.begin(BATCH.sources))
+    assert torch.equal(features, zeroed.step(start, zeroed.begin(BATCH.sources)).features)
+    after = model.step(BATCH.target.ids[:, 0], state).features
+    torch.testing.assert_close(after, model(BATCH).features[:, 1], rtol=0, atol=1e-9)
+
+
 SELF = {"kind": "self_attention", "size": 4, "heads": 2, "layers": 2}
 OPTIONS: list[dict[str, Any]] = [
     {},

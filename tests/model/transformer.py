@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -9,6 +11,36 @@ from tests.model import loops
 from tests.model.loops import Vector
 
 Energies = Callable[[dict[str, Vector], Vector, Vector], Vector]  # parameters, query, keys
+
+
+ACTIVATIONS: dict[str, Callable[[float], float]] = {
+    "relu": lambda x: max(0.0, x),
+    "swish": lambda x: x / (1 + math.exp(-x)),
+    "gelu": lambda x: x * (1 + math.erf(x / math.sqrt(2))) / 2,
+    "gelu_tanh": lambda x: x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2,
+    "gelu_sigmoid": lambda x: x / (1 + math.exp(-1.702 * x)),
+}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The options of the layers that change the equations, as the constructors have them."""
+
+    positions: str = "rotary"
+    activation: str = "relu"
+    norm: str = "before"
+    final_norm: bool | None = None
+    norm_epsilon: float = 1e-5
+    scale: bool = True
+    embedding_norm: bool = False
+    autoregression: str = "self_attention"
+
+    @property
+    def rotary(self) -> bool:
+        return self.positions == "rotary"
+
+
+PLAIN = Variant()
 
 
 def under(p: dict[str, Vector], prefix: str) -> dict[str, Vector]:
@@ -54,7 +86,7 @@ def multiply_rows(matrix: Vector, vectors: Vector) -> Vector:
 
 
 def self_attention(p: dict[str, Vector], x: Vector, count: int, *, rotary: bool, causal: bool) -> Vector:
-    queries, keys, values = (multiply_rows(matrix, x) for matrix in np.split(p["project.weight"], 3))
+    queries, keys, values = np.split(biased(p, "project", x), 3, axis=1)
     if rotary:
         size = x.shape[1] // count
         queries, keys = (
@@ -64,39 +96,88 @@ def self_attention(p: dict[str, Vector], x: Vector, count: int, *, rotary: bool,
             for rows in (queries, keys)
         )
     read, _ = heads(queries, keys, values, count, p, scaled_dot, causal)
-    return multiply_rows(p["out_proj.weight"], read)
+    return biased(p, "out_proj", read)
 
 
-def norm(p: dict[str, Vector], x: Vector) -> Vector:
+def biased(p: dict[str, Vector], name: str, vectors: Vector) -> Vector:
+    """`W x + b`, without b where there is none."""
+    return multiply_rows(p[f"{name}.weight"], vectors) + p.get(f"{name}.bias", np.zeros(1))
+
+
+def recurrence(p: dict[str, Vector], x: Vector, kind: str) -> Vector:
+    """`c = f c + (1 - f) W x`, then `relu(c)` (ssru) or `r tanh(c) + (1 - r) x` (sru)."""
+    size = x.shape[1]
+    matrices, biases = np.split(p["project.weight"], len(p["project.weight"]) // size), p["bias"]
+    outputs, cell = [], np.zeros(size)
+    for vector in x:
+        candidate, forget = loops.times(matrices[0], vector), loops.times(matrices[1], vector) + biases[:size]
+        kept = [1 / (1 + math.exp(-f)) for f in forget]
+        cell = np.array([f * c + (1 - f) * w for f, c, w in zip(kept, cell, candidate, strict=True)])
+        if kind == "ssru":
+            outputs.append([max(0.0, c) for c in cell])
+        else:
+            reset = [1 / (1 + math.exp(-r)) for r in loops.times(matrices[2], vector) + biases[size:]]
+            outputs.append([r * math.tanh(c) + (1 - r) * v for r, c, v in zip(reset, cell, vector, strict=True)])
+    return np.array(outputs)
+
+
+def norm(p: dict[str, Vector], x: Vector, epsilon: float = 1e-5) -> Vector:
     """Each vector less its mean, over its deviation, times g, plus b."""
     rows = []
     for vector in x:
         mean = sum(vector) / len(vector)
-        deviation = math.sqrt(sum((number - mean) ** 2 for number in vector) / len(vector) + 1e-5)
+        deviation = math.sqrt(sum((number - mean) ** 2 for number in vector) / len(vector) + epsilon)
         rows.append([(n - mean) / deviation * g + b for n, g, b in zip(vector, p["weight"], p["bias"], strict=True)])
     return np.array(rows)
 
 
-def feed_forward(p: dict[str, Vector], x: Vector) -> Vector:
-    inner = [[max(0.0, number) for number in row] for row in multiply_rows(p["0.weight"], x) + p["0.bias"]]
-    return multiply_rows(p["2.weight"], np.array(inner)) + p["2.bias"]
+def feed_forward(p: dict[str, Vector], x: Vector, activation: str = "relu") -> Vector:
+    inner = [[ACTIVATIONS[activation](number) for number in row] for row in biased(p, "0", x)]
+    return biased(p, "2", np.array(inner))
 
 
-def entry(p: dict[str, Vector], embedded: Vector) -> Vector:
-    """`sqrt(E) (E y_t + P_t)`, projected where there is a matrix for it."""
-    table = p.get("positions.table.table", np.zeros_like(embedded))
-    scaled = math.sqrt(embedded.shape[1]) * (embedded + table[: len(embedded)])
-    return multiply_rows(p["project.weight"], scaled) if "project.weight" in p else scaled
+def waves(kind: str, place: int, size: int) -> list[float]:
+    """The vector of a position."""
+    slowest = size - 2 if kind == "marian" else size
+    angles = [place * 10000 ** (-2 * i / slowest) for i in range(size // 2)]
+    if kind == "sinusoidal":
+        return [wave(angle) for angle in angles for wave in (math.sin, math.cos)]
+    return [wave(angle) for wave in (math.sin, math.cos) for angle in angles]
 
 
-def encoder(p: dict[str, Vector], embedded: Vector, layers: int, count: int, *, rotary: bool) -> Vector:
-    x = entry(under(p, "entry."), embedded)
+def entry(p: dict[str, Vector], embedded: Vector, variant: Variant = PLAIN) -> Vector:
+    """`sqrt(E) E y_t + P_t`, normalized, and projected where there is a matrix for it."""
+    size = embedded.shape[1]
+    x = embedded * math.sqrt(size) if variant.scale else embedded
+    if variant.positions == "learned":
+        x = x + p["positions.table.table"][: len(x)]
+    elif variant.positions not in ("rotary", "none"):
+        x = x + np.array([waves(variant.positions, place, size) for place in range(len(x))])
+    x = norm(under(p, "norm."), x, variant.norm_epsilon) if variant.embedding_norm else x
+    return multiply_rows(p["project.weight"], x) if "project.weight" in p else x
+
+
+def sublayer(p: dict[str, Vector], number: int, x: Vector, f: Callable[[Vector], Vector], variant: Variant) -> Vector:
+    """`x + f(norm(x))` or `norm(x + f(x))`."""
+    q = under(p, f"norms.{number}.")
+    if variant.norm == "before":
+        return x + f(norm(q, x, variant.norm_epsilon))
+    return norm(q, x + f(x), variant.norm_epsilon)
+
+
+def top(p: dict[str, Vector], x: Vector, variant: Variant) -> Vector:
+    wanted = variant.norm == "before" if variant.final_norm is None else variant.final_norm
+    return norm(under(p, "norm."), x, variant.norm_epsilon) if wanted else x
+
+
+def encoder(p: dict[str, Vector], embedded: Vector, layers: int, count: int, variant: Variant = PLAIN) -> Vector:
+    x = entry(under(p, "entry."), embedded, variant)
     for number in range(layers):
         q = under(p, f"layers.{number}.")
-        read = norm(under(q, "norms.0."), x)
-        x = x + self_attention(under(q, "attention."), read, count, rotary=rotary, causal=False)
-        x = x + feed_forward(under(q, "feed_forward."), norm(under(q, "norms.1."), x))
-    return norm(under(p, "norm."), x)
+        attend = partial(self_attention, under(q, "attention."), count=count, rotary=variant.rotary, causal=False)
+        x = sublayer(q, 0, x, attend, variant)
+        x = sublayer(q, 1, x, partial(feed_forward, under(q, "feed_forward."), activation=variant.activation), variant)
+    return top(p, x, variant)
 
 
 def decoder(
@@ -106,22 +187,29 @@ def decoder(
     layers: int,
     count: int,
     energies: Energies,
-    *,
-    rotary: bool,
+    variant: Variant = PLAIN,
 ) -> tuple[Vector, Vector]:
     """Features and weights of all steps."""
-    x, weights = entry(under(p, "entry."), embedded), np.zeros(0)
+    x, weights = entry(under(p, "entry."), embedded, variant), np.zeros(0)
+
+    def so_far(q: dict[str, Vector], read: Vector) -> Vector:
+        if variant.autoregression == "self_attention":
+            return self_attention(q, read, count, rotary=variant.rotary, causal=True)
+        return recurrence(q, read, variant.autoregression)
+
+    def source(cross: dict[str, Vector], read: Vector) -> Vector:
+        nonlocal weights
+        queries = biased(cross, "query", read)
+        keys, values = biased(cross, "keys", states), biased(cross, "values", states)
+        looked, weights = heads(queries, keys, values, count, under(cross, "attention.score."), energies, False)
+        return biased(cross, "out_proj", looked)
+
     for number in range(layers):
         q = under(p, f"layers.{number}.")
-        read = norm(under(q, "norms.0."), x)
-        x = x + self_attention(under(q, "attention."), read, count, rotary=rotary, causal=True)
-        cross = under(q, "cross.")
-        queries = multiply_rows(cross["query.weight"], norm(under(q, "norms.1."), x))
-        keys, values = multiply_rows(cross["keys.weight"], states), multiply_rows(cross["values.weight"], states)
-        looked, weights = heads(queries, keys, values, count, under(cross, "attention.score."), energies, False)
-        x = x + multiply_rows(cross["out_proj.weight"], looked)
-        x = x + feed_forward(under(q, "feed_forward."), norm(under(q, "norms.2."), x))
-    features = norm(under(p, "norm."), x)
+        x = sublayer(q, 0, x, partial(so_far, under(q, "attention.")), variant)
+        x = sublayer(q, 1, x, partial(source, under(q, "cross.")), variant)
+        x = sublayer(q, 2, x, partial(feed_forward, under(q, "feed_forward."), activation=variant.activation), variant)
+    features = top(p, x, variant)
     if "features.weight" in p:
-        features = multiply_rows(p["features.weight"], features) + p["features.bias"]
+        features = biased(p, "features", features)
     return features, weights

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, final
 import torch
 from torch import Tensor, nn
 
+from dragoman.data.vocabulary import BOS
 from dragoman.model.embedding import Embedding
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory
@@ -17,9 +18,15 @@ class DecoderInput(nn.Module, ABC):
     step to step. Both are nested tuples of tensors, passed in and returned.
     """
 
-    def __init__(self, embedding: Embedding) -> None:
+    def __init__(self, embedding: Embedding, *, zero_start: bool = False) -> None:
         super().__init__()
         self.embedding = embedding
+        self.zero_start = zero_start  # whether a zero vector is read before the first symbol, in the place of `<s>`
+
+    def embed(self, symbols: Int[Tensor, "*rows"]) -> Float[Tensor, "*rows E"]:
+        """The embeddings of symbols."""
+        vectors: Tensor = self.embedding(symbols)
+        return vectors.masked_fill((symbols == BOS).unsqueeze(-1), 0.0) if self.zero_start else vectors
 
     @abstractmethod
     def start(self, memories: tuple[Memory, ...]) -> tuple[Any, Any]:
@@ -44,11 +51,10 @@ class PreviousSymbol(DecoderInput):
         return (), ()
 
     def step(self, symbols: Int[Tensor, "R"], step_state: Any, source_state: Any) -> tuple[Float[Tensor, "R E"], Any]:
-        return self.embedding(symbols), step_state
+        return self.embed(symbols), step_state
 
     def unroll(self, symbols: Int[Tensor, "B T"], step_state: Any, source_state: Any) -> Float[Tensor, "B T E"]:
-        embedded: Tensor = self.embedding(symbols)
-        return embedded
+        return self.embed(symbols)
 
 
 class Edited(NamedTuple):
@@ -66,8 +72,8 @@ class Cursor(DecoderInput):
     i_t, from 0, is the number of operations on source symbols so far; the end symbol follows the last symbol.
     """
 
-    def __init__(self, embedding: Embedding, edited: Edited, state_size: int) -> None:
-        super().__init__(embedding)
+    def __init__(self, embedding: Embedding, edited: Edited, state_size: int, *, zero_start: bool = False) -> None:
+        super().__init__(embedding, zero_start=zero_start)
         self._edited = edited
         self.map = Linear(state_size, embedding.size, bias=False)
 
@@ -80,11 +86,10 @@ class Cursor(DecoderInput):
 
     def step(self, symbols: Int[Tensor, "R"], step_state: Any, source_state: Any) -> tuple[Float[Tensor, "R E"], Any]:
         place = step_state + self._moves(symbols)  # (R,)
-        return self.embedding(symbols) + self._at(source_state, place.unsqueeze(1)).squeeze(1), place
+        return self.embed(symbols) + self._at(source_state, place.unsqueeze(1)).squeeze(1), place
 
     def unroll(self, symbols: Int[Tensor, "B T"], step_state: Any, source_state: Any) -> Float[Tensor, "B T E"]:
-        embedded: Tensor = self.embedding(symbols)
-        return embedded + self._at(source_state, step_state.unsqueeze(1) + self._moves(symbols).cumsum(1))
+        return self.embed(symbols) + self._at(source_state, step_state.unsqueeze(1) + self._moves(symbols).cumsum(1))
 
     def _moves(self, symbols: Int[Tensor, "*_"]) -> Int[Tensor, "*_"]:
         """Return 1 after an operation on a source symbol, 0 after other symbols."""

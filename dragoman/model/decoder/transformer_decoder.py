@@ -1,29 +1,37 @@
 """The self-attentional decoder."""
 
 from collections.abc import Callable, Sequence
-from typing import cast, final
+from typing import Annotated, Any, TypeAlias, cast, final
 
 import torch
 from torch import Tensor, nn
 
+from dragoman.configuration.components import OneOf
 from dragoman.configuration.values import Layers, Rate, Size
 from dragoman.model.attention.attention import GlobalAttention, PreparedSource, flatten_sentences
 from dragoman.model.attention.sources.combination import Combination, OneSource
+from dragoman.model.autoregression import Autoregression, Reading, Sru, Ssru
 from dragoman.model.decoder.decoder import Decoder, DecoderState, DecoderStep, Unrolled
-from dragoman.model.linear import Linear, matmul_dtype
+from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory, StateShape
+from dragoman.model.positions import PositionsKind, Rotations
 from dragoman.model.recurrent import CellState
-from dragoman.model.self_attention import (
-    FeedForward,
-    KeyValueCache,
-    PositionsKind,
-    Rotations,
-    SelfAttention,
-    TransformerEmbedding,
-    split_heads,
-)
-from dragoman.model.shapes import Bool, Float
+from dragoman.model.self_attention import SelfAttention, split_heads
+from dragoman.model.shapes import Float
 from dragoman.model.state import map_tensors
+from dragoman.model.transformer_layer import (
+    ActivationKind,
+    Epsilon,
+    FeedForward,
+    LayerOptions,
+    NormPlace,
+    TransformerEmbedding,
+    TransformerLayer,
+    last_norm,
+)
+
+AUTOREGRESSIONS: dict[str, Callable[..., Autoregression]] = {"self_attention": SelfAttention, "ssru": Ssru, "sru": Sru}
+AutoregressionKind: TypeAlias = Annotated[str, OneOf(AUTOREGRESSIONS)]
 
 
 class CrossAttention(nn.Module):
@@ -32,14 +40,15 @@ class CrossAttention(nn.Module):
     The configured attention treats each head as a sentence of its own.
     """
 
-    def __init__(self, size: int, memory_size: int, heads: int, attention: GlobalAttention) -> None:
+    def __init__(self, options: LayerOptions, memory_size: int, attention: GlobalAttention) -> None:
         super().__init__()
-        self.heads = heads
-        self.query = Linear(size, size, bias=False)
-        self.keys = Linear(memory_size, size, bias=False)
-        self.values = Linear(memory_size, size, bias=False)
+        size, bias = options.size, options.bias
+        self.heads = options.heads
+        self.query = Linear(size, size, bias=bias)
+        self.keys = Linear(memory_size, size, bias=bias)
+        self.values = Linear(memory_size, size, bias=bias)
         self.attention = attention
-        self.out_proj = Linear(size, size, bias=False)
+        self.out_proj = Linear(size, size, bias=bias)
 
     def prepare(self, memory: Memory) -> PreparedSource:
         """Return tensors (B, K, ...), by head."""
@@ -69,42 +78,42 @@ def _swap_axes(tensor: Float[Tensor, "B _ _ P"]) -> Float[Tensor, "B _ _ P"]:
     return tensor.transpose(1, 2).clone(memory_format=torch.contiguous_format)
 
 
-class _DecoderLayer(nn.Module):
-    """`x + self_attention(norm(x))`, `x + cross_attention(norm(x), source)`, `x + feed_forward(norm(x))`."""
+class _DecoderLayer(TransformerLayer):
+    """The block that reads the symbols so far, cross-attention, then the feed-forward network."""
 
-    def __init__(self, size: int, heads: int, hidden: int | None, dropout: float, cross: CrossAttention) -> None:
-        super().__init__()
-        self.norms = nn.ModuleList(nn.LayerNorm(size) for _ in range(3))
-        self.attention = SelfAttention(size, heads)
+    def __init__(self, options: LayerOptions, reads: AutoregressionKind, cross: CrossAttention) -> None:
+        super().__init__(options, 3)
+        self.attention = AUTOREGRESSIONS[reads](options.size, options.heads, bias=options.bias)
         self.cross = cross
-        self.feed_forward = FeedForward(size, hidden)
-        self.dropout = nn.Dropout(dropout)
+        self.feed_forward = FeedForward(options)
 
     def forward(
         self,
         states: Float[Tensor, "R T D"],
         rotations: Rotations | None,
-        seen: Bool[Tensor, "T _"] | None,
-        past: KeyValueCache,
+        reading: Reading,
+        past: Any,
         source: PreparedSource,
-    ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R T S"], KeyValueCache]:
-        attended, past = self.attention(self.norms[0](states), rotations, seen, past)
-        states = states + self.dropout(attended)
-        looked, weights = self.cross(self.norms[1](states), source)
-        states = states + self.dropout(looked)
-        return states + self.dropout(self.feed_forward(self.norms[2](states))), weights, past
+    ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R T S"], Any]:
+        attended, past = self.attention(self.enter(0, states), rotations, reading.seen, past)
+        states = self.leave(0, states, attended)
+        looked, weights = self.cross(self.enter(1, states), source)
+        states = self.leave(1, states, looked)
+        return self.leave(2, states, self.feed_forward(self.enter(2, states))), weights, past
 
 
 @final
 class SelfAttentionDecoder(Decoder):
     """Layers in which each symbol attends to the symbols so far and to the source (Vaswani et al. 2017).
 
-    Normalization and options are as in `SelfAttentionEncoder`. Each layer attends to the source with the configured
+    Normalization and options are as in `SelfAttentionEncoder`. With `autoregression: ssru` or `sru` a recurrence takes
+    the place of self-attention (`Ssru`, `Sru`). Each layer attends to the source with the configured
     score and normalizer; `scaled_dot` and `softmax` are Vaswani's. All steps over a reference are computed at once, so
     attention to the source has no history, and neither terms nor a window. The reported weights are the mean over the
     heads of the last layer. `readout_size` is by default the size of the embeddings.
 
-    The step state is the `KeyValueCache` of each layer, which grows by one symbol per step.
+    The step state is that of each layer's `Autoregression`: the `KeyValueCache` of self-attention grows by one symbol
+    per step, a recurrence keeps one vector.
     """
 
     attends = True
@@ -123,15 +132,24 @@ class SelfAttentionDecoder(Decoder):
         positions: PositionsKind = "rotary",
         longest: Size | None = None,
         dropout: Rate = 0.0,
+        bias: bool = False,
+        activation: ActivationKind = "relu",
+        norm: NormPlace = "before",
+        final_norm: bool | None = None,
+        norm_epsilon: Epsilon = 1e-5,
+        scale: bool = True,
+        embedding_norm: bool = False,
+        autoregression: AutoregressionKind = "self_attention",
     ) -> None:
         super().__init__()
         if len(memory_sizes) > 1:
             raise ValueError("supports a single source; use decoder: rnn for several")
-        self.entry = TransformerEmbedding(input_size, size, heads, positions, longest)
-        self.heads, self.head_size = heads, size // heads
+        options = LayerOptions(size, heads, hidden, dropout, bias, activation, norm, norm_epsilon)
+        self.entry = TransformerEmbedding(input_size, options, positions, longest, scale=scale, norm=embedding_norm)
+        head_size = size // heads
 
         def cross() -> CrossAttention:
-            attention = attend_to(self.head_size, (self.head_size,))
+            attention = attend_to(head_size, (head_size,))
             if not isinstance(attention, OneSource):
                 raise ValueError("does not support a sentinel; use decoder: rnn")
             if not isinstance(attention.attention, GlobalAttention) or attention.attention.terms:
@@ -139,11 +157,15 @@ class SelfAttentionDecoder(Decoder):
                     "attends from all steps in parallel: requires a score other than none, "
                     "and no terms, window or sentences"
                 )
-            return CrossAttention(size, memory_sizes[0], heads, attention.attention)
+            return CrossAttention(options, memory_sizes[0], attention.attention)
 
-        stack = nn.ModuleList(_DecoderLayer(size, heads, hidden, dropout, cross()) for _ in range(layers))
+        stack = nn.ModuleList(_DecoderLayer(options, autoregression, cross()) for _ in range(layers))
         self.layers = cast(Sequence[_DecoderLayer], stack)
-        self.norm = nn.LayerNorm(size)
+        if self.entry.positions.rotates and not self.layers[0].attention.rotates:
+            raise ValueError(
+                f"autoregression: {autoregression} has no queries to rotate; set positions: none, learned or sinusoidal"
+            )
+        self.norm = last_norm(options, final_norm)
         self.features_size = readout_size or input_size
         self.features = Linear(size, self.features_size) if self.features_size != size else nn.Identity()
         self.state_shape = StateShape(0, size, 0)
@@ -154,10 +176,7 @@ class SelfAttentionDecoder(Decoder):
 
     def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> DecoderState:
         (memory,) = memories
-        states = memory.states
-        # In the type of products, so that what grows step by step is never cast again.
-        nothing = states.new_zeros(states.size(0), self.heads, 0, self.head_size, dtype=matmul_dtype(states))
-        step_state = (KeyValueCache(nothing, nothing),) * len(self.layers)
+        step_state = tuple(layer.attention.start(memory.states) for layer in self.layers)
         return DecoderState(step_state, tuple(layer.cross.prepare(memory) for layer in self.layers), ())
 
     def step(self, embedded: Float[Tensor, "B E"], state: DecoderState) -> DecoderStep:
@@ -173,16 +192,13 @@ class SelfAttentionDecoder(Decoder):
 
     def _advance(
         self, embedded: Float[Tensor, "R T E"], state: DecoderState
-    ) -> tuple[Float[Tensor, "R T F"], Float[Tensor, "R T S"], tuple[KeyValueCache, ...]]:
-        """Read T symbols: features, attention weights, and the `KeyValueCache` of each layer."""
-        # How many symbols have been read; the length of what is kept says it, so that it needs no counter.
-        first, steps = state.step_state[0].keys.size(2), embedded.size(1)
-        states, rotations = self.entry(embedded, torch.arange(first, first + steps, device=embedded.device))
-        # Each symbol sees those before it and itself; a single one is the last, and sees all.
-        seen = None if steps == 1 else states.new_ones(steps, first + steps, dtype=torch.bool).tril(first)
+    ) -> tuple[Float[Tensor, "R T F"], Float[Tensor, "R T S"], tuple[Any, ...]]:
+        """Read T symbols: features, attention weights, and the state of each layer."""
+        reading = self.layers[0].attention.reading(state.step_state[0], embedded.size(1))
+        states, rotations = self.entry(embedded, reading.places)
         step_state = []
         for layer, past, source in zip(self.layers, state.step_state, state.source_state, strict=True):
-            states, weights, past = layer(states, rotations, seen, past, source)
+            states, weights, past = layer(states, rotations, reading, past, source)
             step_state.append(past)
         top = self.norm(states)
         features = self.features(top)

@@ -13,7 +13,7 @@ from dragoman.model.dropout import Dropout
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory, StateShape
-from dragoman.model.self_attention import LONGEST, Learned
+from dragoman.model.positions import LONGEST, Learned
 from dragoman.model.shapes import Bool, Float
 
 

@@ -9,37 +9,51 @@ from torch import Tensor, nn
 from dragoman.configuration.values import Layers, Rate, Size
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.memory import Memory, StateShape
-from dragoman.model.self_attention import FeedForward, PositionsKind, Rotations, SelfAttention, TransformerEmbedding
+from dragoman.model.positions import PositionsKind, Rotations
+from dragoman.model.self_attention import SelfAttention
 from dragoman.model.shapes import Bool, Float
+from dragoman.model.transformer_layer import (
+    ActivationKind,
+    Epsilon,
+    FeedForward,
+    LayerOptions,
+    NormPlace,
+    TransformerEmbedding,
+    TransformerLayer,
+    last_norm,
+)
 
 
-class _EncoderLayer(nn.Module):
-    """`x + attention(norm(x))`, then `x + feed_forward(norm(x))`."""
+class _EncoderLayer(TransformerLayer):
+    """Self-attention, then the feed-forward network."""
 
-    def __init__(self, size: int, heads: int, hidden: int | None, dropout: float) -> None:
-        super().__init__()
-        self.norms = nn.ModuleList(nn.LayerNorm(size) for _ in range(2))
-        self.attention = SelfAttention(size, heads)
-        self.feed_forward = FeedForward(size, hidden)
-        self.dropout = nn.Dropout(dropout)
+    def __init__(self, options: LayerOptions) -> None:
+        super().__init__(options, 2)
+        self.attention = SelfAttention(options.size, options.heads, bias=options.bias)
+        self.feed_forward = FeedForward(options)
 
     def forward(
         self, states: Float[Tensor, "B S H"], rotations: Rotations | None, seen: Bool[Tensor, "B 1 S S"]
     ) -> Float[Tensor, "B S H"]:
-        attended, _ = self.attention(self.norms[0](states), rotations, seen)
-        states = states + self.dropout(attended)
-        changed: Tensor = self.dropout(self.feed_forward(self.norms[1](states)))
-        return states + changed
+        attended, _ = self.attention(self.enter(0, states), rotations, seen)
+        states = self.leave(0, states, attended)
+        return self.leave(1, states, self.feed_forward(self.enter(1, states)))
 
 
 @final
 class SelfAttentionEncoder(Encoder):
     """Layers in which every symbol attends to all symbols of its sentence (SL, AN; Vaswani et al. 2017).
 
-    Each sublayer reads normalized states and adds its output to the unnormalized ones, and the last states are
-    normalized (pre-norm: Xiong et al. 2020), so that training needs no warm-up. `heads` share the `size` of a state,
-    `hidden` is the size inside the feed-forward sublayers. `positions`: `rotary`, `learned` for the first `longest`
-    symbols (default 1000), or `none`. `dropout` acts on the output of each sublayer. There is no final state.
+    `heads` share the `size` of a state, `hidden` is the size inside the feed-forward sublayers, whose `activation` is
+    `relu`, `swish`, `gelu`, `gelu_tanh` or `gelu_sigmoid`. `positions`: `rotary`, `learned` for the first `longest`
+    symbols (default 1000), `sinusoidal`, `sinusoidal_halves`, `marian`, or `none`. `dropout` acts on the output of each
+    sublayer. There is no final state.
+
+    By default each sublayer reads normalized states and adds its output to the unnormalized ones, and the last states
+    are normalized (pre-norm: Xiong et al. 2020), so that training needs no warm-up. With `norm: after` the sums are
+    normalized (post-norm: Vaswani et al. 2017); `final_norm` normalizes the last states, by default where nothing else
+    does. The options below are those in which published models differ: `bias` of the products of attention, `scale`
+    (embeddings times the root of their size), `embedding_norm` of embeddings with their positions, and `norm_epsilon`.
     """
 
     def __init__(
@@ -53,13 +67,21 @@ class SelfAttentionEncoder(Encoder):
         positions: PositionsKind = "rotary",
         longest: Size | None = None,
         dropout: Rate = 0.0,
+        bias: bool = False,
+        activation: ActivationKind = "relu",
+        norm: NormPlace = "before",
+        final_norm: bool | None = None,
+        norm_epsilon: Epsilon = 1e-5,
+        scale: bool = True,
+        embedding_norm: bool = False,
     ) -> None:
         super().__init__()
         self.size = size
-        self.entry = TransformerEmbedding(input_size, size, heads, positions, longest)
-        stack = nn.ModuleList(_EncoderLayer(size, heads, hidden, dropout) for _ in range(layers))
+        options = LayerOptions(size, heads, hidden, dropout, bias, activation, norm, norm_epsilon)
+        self.entry = TransformerEmbedding(input_size, options, positions, longest, scale=scale, norm=embedding_norm)
+        stack = nn.ModuleList(_EncoderLayer(options) for _ in range(layers))
         self.layers = cast(Iterable[_EncoderLayer], stack)
-        self.norm = nn.LayerNorm(size)
+        self.norm = last_norm(options, final_norm)
         self.state_shape = StateShape(0, size, 0)
 
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory:

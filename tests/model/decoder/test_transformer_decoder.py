@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from dragoman.configuration.components import Spec, problems
+from dragoman.errors import UserError
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
 from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import SCORES, DotScore
@@ -16,13 +17,15 @@ from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermOu
 from dragoman.model.attention.windows import LocalAttention, Monotonic
 from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.decoder.table import DECODERS
-from dragoman.model.decoder.transformer_decoder import SelfAttentionDecoder
+from dragoman.model.decoder.transformer_decoder import AUTOREGRESSIONS, SelfAttentionDecoder
 from dragoman.model.int8 import Int8
 from dragoman.model.linear import use_backend
 from dragoman.model.output.output import Readout
-from dragoman.model.self_attention import POSITIONS, PositionsKind
+from dragoman.model.positions import POSITIONS, PositionsKind
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import select_rows
+from dragoman.model.transformer_layer import ACTIVATIONS
+from tests import covering
 from tests.builders import BATCH, SIZE, build_model, noise, tile
 from tests.model import loops, transformer
 
@@ -63,12 +66,87 @@ def test_the_decoder_is_its_equations(score: str, energies: transformer.Energies
             2,
             2,
             energies,
-            rotary=positions == "rotary",
+            transformer.Variant(positions),
         )
         torch.testing.assert_close(unrolled.features[row], torch.tensor(features), rtol=0, atol=1e-9)
         seen, padding = unrolled.weights[row].split([len(states), unrolled.weights.size(2) - len(states)], 1)
         torch.testing.assert_close(seen, torch.tensor(weights), rtol=0, atol=1e-9)
         assert padding.eq(0).all()
+
+
+def possible(row: covering.Row) -> bool:
+    """Whether a recurrence is without rotary positions."""
+    return row.get("autoregression", "self_attention") == "self_attention" or row.get("positions") != "rotary"
+
+
+VARIANTS = covering.covering(
+    {
+        "autoregression": list(AUTOREGRESSIONS),
+        "positions": list(POSITIONS),
+        "activation": list(ACTIVATIONS),
+        "norm": ["before", "after"],
+        "final_norm": [None, True, False],
+        "norm_epsilon": [1e-6, 1e-3],
+        "scale": [True, False],
+        "embedding_norm": [True, False],
+        "bias": [True, False],
+    },
+    possible,
+)
+
+
+@pytest.mark.spec("J1")
+@pytest.mark.spec("J2")
+@pytest.mark.spec("J3")
+@pytest.mark.parametrize("options", covering.cases(VARIANTS))
+def test_every_variant_of_the_decoder_is_its_equations(options: dict[str, Any]) -> None:
+    """Over a whole reference, and step by step."""
+    model = model_of("scaled_dot", **options)
+    (memory,) = model.encode(BATCH.sources)
+    variant = transformer.Variant(**{name: value for name, value in options.items() if name != "bias"})
+    unrolled, p = model(BATCH), loops.numbers(model.decoder)
+    for row, embedded in enumerate(read(model)):
+        states = loops.array(memory.states[row, memory.mask[row]])
+        wanted, _ = transformer.decoder(p, loops.array(embedded), states, 2, 2, transformer.scaled_dot, variant)
+        torch.testing.assert_close(unrolled.features[row], torch.tensor(wanted), rtol=0, atol=1e-9)
+    state = model.decoder_state(model.begin(BATCH.sources))
+    for t, embedded in enumerate(read(model).unbind(1)):
+        features, _, state = model.decoder.step(embedded, state)
+        torch.testing.assert_close(features, unrolled.features[:, t], rtol=0, atol=1e-9)
+    assert ("cross.query.bias" in dict(decoder_of(model).layers[0].named_parameters())) == options["bias"]
+
+
+@pytest.mark.spec("J3")
+@pytest.mark.parametrize("kind", ["ssru", "sru"])
+def test_the_state_of_a_recurrence_is_one_vector(kind: str) -> None:
+    """However many symbols have been read."""
+    model = model_of(autoregression=kind, positions="marian")
+    state = model.decoder_state(model.begin(BATCH.sources))
+    for embedded in read(model).unbind(1):
+        state = model.decoder.step(embedded, state).state
+        assert state.step_state[1].cell.shape == (3, 8)
+    assert state.step_state[0].symbols.tolist() == [STEPS] * 3
+
+
+@pytest.mark.parametrize("kind", ["ssru", "sru"])
+def test_every_parameter_of_a_recurrence_has_its_derivative(kind: str) -> None:
+    model = model_of(autoregression=kind, positions="none")
+    block = decoder_of(model).layers[0].attention
+    states = noise(2, 4, 8).requires_grad_()
+
+    def outputs(states: Tensor, *parameters: Tensor) -> Tensor:
+        names = [name for name, _ in block.named_parameters()]
+        arguments = (states, None, None, block.start(states))
+        result: Tensor = torch.func.functional_call(block, dict(zip(names, parameters, strict=True)), arguments)[0]
+        return result
+
+    assert torch.autograd.gradcheck(outputs, (states, *block.parameters()))
+
+
+@pytest.mark.parametrize("kind", ["ssru", "sru"])
+def test_a_recurrence_has_nothing_to_rotate(kind: str) -> None:
+    with pytest.raises(UserError, match=f"autoregression: {kind} has no queries to rotate; set positions: none"):
+        model_of(autoregression=kind)
 
 
 @pytest.mark.spec("A12")
@@ -247,7 +325,7 @@ def test_what_asks_for_the_step_before_is_refused(attention: Callable[[int, int]
     [
         ({"attend": "before"}, "unknown key"),
         ({"layer": 2}, "did you mean 'layers'"),
-        ({"positions": "sinus"}, "expected one of rotary, learned, none"),
+        ({"positions": "sinus"}, "expected one of rotary, learned, sinusoidal, sinusoidal_halves, marian, none"),
         ({"hidden": 0}, "at least 1"),
     ],
 )
