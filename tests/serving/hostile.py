@@ -93,12 +93,18 @@ def office_file(choice: random.Random) -> Hostile:
     deep = count % 3_000 if choice.random() < 0.2 else 0
     xml = f'<w:document xmlns:w="{WORD}">{"<w:p>" * deep}<w:p>{runs}</w:p>{"</w:p>" * deep}</w:document>'
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w") as archive:
         if choice.random() < 0.7:
-            archive.writestr("word/document.xml", xml)
+            archive.writestr(_dateless("word/document.xml"), xml, zipfile.ZIP_DEFLATED)
             return Hostile("/translate_file", {**PAIR}, "a.docx", _closed(archive, buffer))
-        archive.writestr("ppt/slides/slide1.xml", xml.replace(WORD, SLIDE).replace("w:", "a:"))
+        slide = xml.replace(WORD, SLIDE).replace("w:", "a:")
+        archive.writestr(_dateless("ppt/slides/slide1.xml"), slide, zipfile.ZIP_DEFLATED)
         return Hostile("/translate_file", {**PAIR}, "a.pptx", _closed(archive, buffer))
+
+
+def _dateless(name: str) -> zipfile.ZipInfo:
+    """A member that is the same whenever it is written."""
+    return zipfile.ZipInfo(name)
 
 
 def _closed(archive: zipfile.ZipFile, buffer: io.BytesIO) -> bytes:
