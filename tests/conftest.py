@@ -18,6 +18,7 @@ from tests import golden as messages
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
+SHARED_IMPORT = ROOT.parent / "shared" / "import"
 
 shapes.install()
 torch.set_num_threads(1)
@@ -98,6 +99,14 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("needs the corpora in ../shared/data, which are not part of the repository")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def shared_import() -> Path:
+    """The folder of other programs' checkpoints beside the repository; its tests are skipped where there is none."""
+    if not SHARED_IMPORT.is_dir():
+        pytest.skip("needs the checkpoints in ../shared/import, which are not part of the repository")
+    return SHARED_IMPORT
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dragoman.cli.options import PANEL_OF, app
+from dragoman.cli.options import MODULES, PANEL_OF, app
 from dragoman.version import __version__
 
 __all__ = ["app", "main"]
@@ -31,9 +31,9 @@ def _options(
 
 
 for name in PANEL_OF:
-    import_module(f"dragoman.cli.{name}")
+    import_module(f"dragoman.cli.{MODULES.get(name, name)}")
 for added in app.registered_commands:
-    added.rich_help_panel = PANEL_OF[getattr(added.callback, "__name__", "")]
+    added.rich_help_panel = PANEL_OF[str(added.name or getattr(added.callback, "__name__", ""))]
 for group in app.registered_groups:
     group.rich_help_panel = PANEL_OF[str(group.name)]
 

@@ -21,12 +21,13 @@ Taken = TypeVar("Taken", bound=tuple[Any, ...])
 PANELS = {
     "Try": "demo info",
     "Prepare": "init corpus debug augment features",
-    "Train": "train distil average",
+    "Train": "train distil average import",
     "Translate": "translate postedit serve corrections export shortlist dictionary",
     "Look inside": "explain align score report",
     "Evaluate": "evaluate judge tune calibrate gate",
 }
-PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names.split()}  # of the module of each command
+PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names.split()}  # of each command
+MODULES = {"import": "import_run"}  # of commands whose name is a word of Python; others have a module of their name
 
 
 class Program(Commands):

@@ -116,7 +116,7 @@ def languages(runs: Sequence[Path]) -> tuple[str, ...]:
 
 def _data(runs: Sequence[Path]) -> Iterator[DataConfig]:
     """Yield what the configurations of runs say of their data."""
-    return (config_file.load(path).data for run in runs if (path := RunFolder(run).config).is_file())
+    return (config_file.load(path, of_run=True).data for run in runs if (path := RunFolder(run).config).is_file())
 
 
 def search_of(translator: Translator, search: str | None, beam: int | None) -> Spec:

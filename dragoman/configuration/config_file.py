@@ -12,7 +12,7 @@ from dragoman.configuration import arguments, sections, yaml_lines
 from dragoman.configuration.components import Path, Problem, dotted
 from dragoman.configuration.config import Config
 from dragoman.configuration.messages import shown
-from dragoman.configuration.rules import contradictions, required
+from dragoman.configuration.rules import contradictions, required, required_of_run
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
 
@@ -26,8 +26,10 @@ TITLE = "dragoman configuration"
 Check = Callable[[Config], Iterable[Problem]]
 
 
-def load(path: str | FilePath, overrides: Mapping[str, Any] = {}, checks: Sequence[Check] = ()) -> Config:
-    """Read a configuration from a YAML file (`-` is standard input).
+def load(
+    path: str | FilePath, overrides: Mapping[str, Any] = {}, checks: Sequence[Check] = (), *, of_run: bool = False
+) -> Config:
+    """Read a configuration from a YAML file (`-` is standard input). That `of_run` with weights needs no data.
 
     `overrides` sets dotted keys to values, a text as YAML; `checks` find problems that only higher layers can know.
     Raises ConfigError with all problems, UserError if the file cannot be read, or TypeError for what YAML cannot write.
@@ -46,7 +48,8 @@ def load(path: str | FilePath, overrides: Mapping[str, Any] = {}, checks: Sequen
     if unfit:
         config = sections.sound(Config, values, unfit)
     if config:
-        all_checks = [required, *checks] if wrong else [required, contradictions, *checks]
+        needed = required_of_run if of_run else required
+        all_checks = [needed, *checks] if wrong else [needed, contradictions, *checks]
         problems += [problem for problem in _problems(config, all_checks) if not _within(problem.path, unfit)]
         problems = _drop_consequences(problems, unfit)
     if config is None or problems or document.faults:

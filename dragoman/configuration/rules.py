@@ -20,6 +20,12 @@ def required(config: Config) -> Iterator[Problem]:
             yield Problem(path, f"required: {DataConfig.model_fields[name].description}")
 
 
+def required_of_run(config: Config) -> Iterator[Problem]:
+    """The same of a run that has its weights: one that was imported has no data of its own."""
+    optional = (("data", "train"), ("data", "dev"))
+    return (problem for problem in required(config) if problem.path not in optional)
+
+
 def contradictions(config: Config) -> Iterator[Problem]:
     """Contradictions between options, except those that depend on a model's parts."""
     data, text, training = config.data, config.text, config.training

@@ -1,7 +1,7 @@
 """A run folder: everything that one training made, and all that is needed to use the model.
 
-run.json                  shows that training made this folder; version, form, date, the run it started
-                          from, and what the development data score without a model (baselines)
+run.json                  shows that training or `dragoman import` made this folder; version, form, date, the run it
+                          started from, and what the development data score without a model (baselines)
 config.yaml               the configuration, complete and resolved
 source.*, target.*        text pipelines, vocabularies and counts of symbols, and the characters of their words if
                           the model reads or spells these; for numeric sources, how many numbers a region has; with
@@ -165,6 +165,14 @@ class RunFolder:
         match self.proof.get("start"):
             case {"run": str(run), "weights": str(weights), "version": str(version), "sha256": str(digest)}:
                 return f"{run}, {weights} (SHA-256 {digest}), written by {PROGRAM} {version}"
+        return ""
+
+    @property
+    def imported(self) -> str:
+        """The program whose model was imported and its files, in words; empty for a run that was trained here."""
+        match self.proof.get("imported"):
+            case {"program": str(program), "files": {**files}}:
+                return ", ".join([program, *map(str, files)])
         return ""
 
     def check_form(self) -> None:

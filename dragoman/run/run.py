@@ -55,7 +55,7 @@ class Run:
         for part, there in ((folder.target, folder.target.is_file()), (folder.mark, folder.proof)):
             if not there:
                 raise UserError(f"{path}: not a complete run folder (it has no {part.name})")
-        config = config_file.load(folder.config)  # `model` checks that its parts fit
+        config = config_file.load(folder.config, of_run=True)  # `model` checks that its parts fit
         *sources, target = load_sources(config.data, folder.path).values()
         assert isinstance(target, Language)
         return cls(folder, config, tuple(sources), target)
@@ -91,11 +91,12 @@ def facts(run: Run) -> list[tuple[str, str]]:
     parts = count_parameters(config.model, model_inputs(config, run.sources), run.target.symbols)
     notes = {1: "", 2: ", one inventory for both"}.get(len(sizes), ", one inventory for all")
     shared = notes if config.text.shared_vocabulary else ""
+    corpora = [("training data", config.data.places("train")), ("development data", config.data.places("dev"))]
     units = " and ".join(dict.fromkeys((config.text.source.tokenizer.kind, config.text.target.tokenizer.kind)))
     return [
         ("languages", config.data.languages),
-        ("training data", config.data.places("train")),
-        ("development data", config.data.places("dev")),
+        *([("imported from", run.folder.imported)] if run.folder.imported else []),
+        *((label, places) for label, places in corpora if places),
         ("symbols", f"{' and '.join(f'{size:,}' for size in sizes)} ({units}{shared})"),
         *([("regions", "; ".join([*regions, _describe_part(config.model.features)]))] if regions else []),
         ("encoder", _describe_part(config.model.encoder)),

@@ -3,6 +3,7 @@
 from bisect import insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated, final
 
 from pydantic import Field
@@ -33,6 +34,9 @@ class Beam(Search):
     received less than 1 of its attention in total, the end symbol's position included. Open hypotheses are kept by
     probability alone.
 
+    As many go on as before, even where some have ended. With `shrink`, a finished hypothesis keeps its place in the
+    beam, so that one less goes on: Marian's and Nematus' search, which ends earlier and finds less.
+
     A sentence is done when `n_best` finished hypotheses rank above everything that an open one can still reach, so
     early stopping loses nothing, unless terms are favored: what they would still add is not foreseen. Without
     normalization this happens soon. With it, an open hypothesis might rise by growing up to the limit: this costs a
@@ -50,17 +54,19 @@ class Beam(Search):
         length_margin: Margin = 10,
         min_length_ratio: Ratio = 0.0,
         min_length_margin: Margin = 0,
+        shrink: bool = False,
     ) -> None:
         self.width = size
+        self.shrink = shrink
         self.ranking = Ranking(normalization, alpha, coverage_penalty)
         self.limit = LengthLimit(length_ratio, length_margin, min_length_ratio, min_length_margin)
 
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
         texts = [number for number, source in enumerate(sources) if isinstance(source, TokenBatch)]
-        return BestFinished(self.width, self.ranking, n_best, n_best + spare, texts if self.ranking.beta else [])
+        kind = ShrinkingBeam if self.shrink else BestFinished
+        return kind(self.width, self.ranking, n_best, n_best + spare, texts if self.ranking.beta else [])
 
 
-@final
 @dataclass(frozen=True)
 class BestFinished(Strategy):
     """Keep the `width` best open hypotheses and the `most` best finished ones, of which `n_best` are requested."""
@@ -97,13 +103,17 @@ class BestFinished(Strategy):
                 if len(beam) == self.width:  # before another candidate is made
                     break
             # An end counts where a beam that treats it like any other symbol would have kept it.
-            elif rank < self.width and candidate.total > float("-inf"):
-                score = self.ranking.rank(candidate.total, step.length, step.paths.coverage(node))
-                insort(
-                    sentence.finished, FinishedHypothesis(node, candidate.log_prob, score), key=lambda end: -end.score
-                )
-                del sentence.finished[self.most :]
+            elif rank < self.width:
+                self.finish(sentence, candidate, step)
         sentence.beam = beam
+
+    def finish(self, sentence: SentenceBeam, candidate: Candidate, step: SearchStep) -> None:
+        """Put a candidate that ends among the best finished hypotheses, unless it is impossible."""
+        if candidate.total > float("-inf"):
+            node = step.first + candidate.row
+            score = self.ranking.rank(candidate.total, step.length, step.paths.coverage(node))
+            insort(sentence.finished, FinishedHypothesis(node, candidate.log_prob, score), key=lambda end: -end.score)
+            del sentence.finished[self.most :]
 
     def done(self, sentence: SentenceBeam, limit: int) -> bool:
         """Return whether no open hypothesis can still enter the `n_best` finished ones."""
@@ -111,3 +121,28 @@ class BestFinished(Strategy):
             return False
         # The first of the beam has the highest log P; |y| counts the end symbol, hence one more than the limit.
         return sentence.finished[self.n_best - 1].score >= self.ranking.bound(sentence.beam[0].total, limit + 1)
+
+
+@final
+@dataclass(frozen=True)
+class ShrinkingBeam(BestFinished):
+    """The same, but a finished hypothesis keeps its place: of `width` hypotheses, those that have not ended go on."""
+
+    def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
+        """Keep as many candidates as were open; those that end join the finished hypotheses."""
+        places = self.width if step.length == 1 else len(sentence.beam)
+        beam: list[HypothesisNode] = []
+        for candidate in islice(candidates, places):
+            if candidate.total == float("-inf") and (beam or sentence.finished):
+                break  # an impossible continuation takes no place
+            if candidate.symbol == EOS:
+                self.finish(sentence, candidate, step)
+            else:
+                node = step.first + candidate.row
+                beam.append(
+                    HypothesisNode(node, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface)
+                )
+        sentence.beam = beam
+
+    def done(self, sentence: SentenceBeam, limit: int) -> bool:
+        return not sentence.beam or super().done(sentence, limit)

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from dragoman.configuration.values import Count
 from dragoman.text.pretokenizer import Pretokenizer, Span, of_word, punctuation
+from dragoman.text.sentencepiece_model import SentencePiece
 from dragoman.text.subword import Bpe, Unigram
 from dragoman.text.tokenizer import JOINER, MARK, SPACE, InsufficientCorpusError, Tokenizer, escape, spell, unescape
 
@@ -47,7 +48,11 @@ class ListTokenizer(Tokenizer):
         inventory = [json.loads(line) for line in learned.decode().splitlines()]
         if not all(isinstance(symbol, str) for symbol in inventory):
             raise ValueError("expected a symbol on every line")
-        self._inventory = inventory
+        self.set_inventory(inventory)
+
+    def set_inventory(self, symbols: Sequence[str]) -> None:
+        """Take symbols that were not learned here."""
+        self._inventory = list(symbols)
 
 
 class Words(ListTokenizer):
@@ -145,4 +150,10 @@ class Characters(ListTokenizer):
         return spell(symbols)
 
 
-TOKENIZERS: dict[str, type[Tokenizer]] = {"word": Words, "character": Characters, "bpe": Bpe, "unigram": Unigram}
+TOKENIZERS: dict[str, type[Tokenizer]] = {
+    "word": Words,
+    "character": Characters,
+    "bpe": Bpe,
+    "unigram": Unigram,
+    "sentencepiece": SentencePiece,
+}

@@ -459,3 +459,55 @@ def test_no_sentence_of_a_batch_waits_for_another() -> None:
 
     results = Beam(size=3, normalization="none")(Written(chances), (sentences([B], [A], [B], [A]),))
     assert [texts(hypothesis)[0] for hypothesis in results] == [(C,) * 6, (), (C,) * 6, ()]
+
+
+def shrunk(chances: Mapping[Prefix, Chances], size: int, alpha: float) -> list[tuple[Prefix, float]]:
+    """The beam of Marian by plain loops: of `size` continuations, those that end give up their places for good."""
+    beam: list[tuple[Prefix, float]] = [((), 0.0)]
+    finished: list[tuple[Prefix, float]] = []
+    places = size
+    while places and beam:
+        continued = [
+            ((*prefix, symbol), log_prob + math.log(chance))
+            for prefix, log_prob in beam
+            for symbol, chance in chances[prefix].items()
+        ]
+        best = sorted(continued, key=lambda one: -one[1])[:places]
+        finished += [(prefix[:-1], log_prob / len(prefix) ** alpha) for prefix, log_prob in best if prefix[-1] == EOS]
+        beam = [one for one in best if one[0][-1] != EOS]
+        places = len(beam)
+    return sorted(finished, key=lambda one: -one[1])
+
+
+@pytest.mark.spec("J6")
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize("size", [1, 2, 3, 6])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_shrinking_beam_is_that_of_plain_loops(seed: int, size: int, alpha: float) -> None:
+    draw = np.random.default_rng(seed)
+    chances: dict[Prefix, Chances] = {}
+    open_prefixes: list[Prefix] = [()]
+    for length in range(LONGEST + 1):
+        for prefix in open_prefixes:
+            drawn = draw.dirichlet([0.5] * 4)
+            symbols = (EOS, A, B, C) if length < LONGEST else (EOS,)
+            chances[prefix] = dict(zip(symbols, drawn if length < LONGEST else [1.0], strict=True))
+        open_prefixes = [(*prefix, symbol) for prefix in open_prefixes for symbol in (A, B, C)]
+    model = Written(lambda word, prefix: chances[prefix])
+    normalization: NormalizationKind = "length" if alpha else "none"
+    search = Beam(size=size, normalization=normalization, alpha=alpha or 1.0, shrink=True, **SHORT)
+    (hypotheses,) = search(model, (sentences([A]),), n_best=size)
+    wanted = shrunk(chances, size, alpha)
+    assert texts(hypotheses) == [prefix for prefix, _ in wanted]
+    assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([score for _, score in wanted])
+
+
+@pytest.mark.spec("J6")
+def test_a_shrinking_beam_may_miss_what_a_beam_of_the_same_size_finds() -> None:
+    """The end that comes first takes the place of the better hypothesis, which had the second place."""
+    chances: dict[Prefix, Chances] = {(): {EOS: 0.5, A: 0.3, B: 0.2}, (A,): {EOS: 0.5, C: 0.5}, (B,): {EOS: 1.0}}
+    model = Written(lambda word, prefix: chances.get(prefix, {EOS: 1.0}))
+    options: dict[str, Any] = {"size": 2, "alpha": 5.0, **SHORT}
+    (shrinking,) = Beam(shrink=True, **options)(model, (sentences([A]),), n_best=1)
+    (plain,) = Beam(**options)(model, (sentences([A]),), n_best=1)
+    assert plain[0].score > shrinking[0].score

@@ -45,13 +45,13 @@ def read_capitals(language: Language, text: str, protection: Protection | None) 
     """How a model reads a text in capitals: each of its words in lower case, with a capital first or as it is, whatever
     has the most probable symbols by their frequencies in the training corpus. Characters keep their places, and
     protected spans stay. None for a text that is not in capitals, or that the model knows about as well so: if it was
-    trained on capitals, or reads lower case alone.
+    trained on capitals, or reads lower case alone; and where no frequencies are known (of an imported run).
     """
     spans = protection.find(text) if protection else []
     words = [match.span() for match in _WORD.finditer(text) if not _overlaps(match.span(), spans)]
     letters = [character for begin, end in words for character in text[begin:end] if character.isalpha()]
     cased = sum(character.isupper() for character in letters)
-    if cased < LEAST_CAPITALS or any(character.islower() for character in letters) or not language.counts:
+    if cased < LEAST_CAPITALS or any(character.islower() for character in letters) or not language.symbol_count:
         return None
     parts, done, gain = list[str](), 0, 0.0
     for begin, end in words:

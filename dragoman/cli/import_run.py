@@ -1,0 +1,41 @@
+"""`dragoman import`: a run from a checkpoint of another program."""
+
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+from dragoman.cli.options import command
+from dragoman.cli.streams import tell
+
+
+class ImportOptions(NamedTuple):
+    """Arguments and options of `dragoman import`."""
+
+    model: Annotated[Path, typer.Argument(metavar="SOURCE", help="Folder or file of a model of another program.")]
+    output: Annotated[Path, typer.Option("--output", "-o", help="Run folder to write.")]
+    source: Annotated[str, typer.Option("--source", metavar="LANGUAGE", help="Code of the source language.")] = "source"
+    target: Annotated[str, typer.Option("--target", metavar="LANGUAGE", help="Code of the target language.")] = "target"
+    vocabulary: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--vocabulary",
+            metavar="FILE",
+            help="Vocabulary, or that of the source and that of the target. Default: those in the folder.",
+        ),
+    ] = None
+    license: Annotated[str, typer.Option("--license", metavar="NAME", help="License of the model, for its card.")] = ""
+
+
+@command(name="import", epilog="Example: dragoman import opus-mt-en-de --source en --target de -o runs/en-de")
+def import_run(options: ImportOptions) -> None:
+    """Import a model that another program has trained (Marian: OPUS-MT, Firefox)."""
+    from dragoman.interop import imported_run, table
+
+    foreign = table.read(options.model, options.vocabulary or [])
+    imported_run.write(foreign, options.output, (options.source, options.target), options.license)
+    tell(
+        f"{options.output}: imported from {foreign.program}. What next:\n"
+        f"  dragoman translate {options.output} FILE     translate the lines of a file, or of standard input\n"
+        f"  dragoman train --finetune {options.output} PAIRS --run RUN     adapt it to your own texts"
+    )

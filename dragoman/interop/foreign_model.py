@@ -1,0 +1,72 @@
+"""What a checkpoint of another program is in our terms."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dragoman.errors import UserError
+from dragoman.text.pipeline import TextPipeline
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Side:
+    """The text of one side: its pipeline, and its symbols in the order of the vocabulary, without the specials."""
+
+    text: TextPipeline
+    symbols: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ForeignModel:
+    """A model of another program.
+
+    `model` is the section `model` of a configuration, `search` its key `search`. `tensors` have the names and shapes of
+    our parameters. `files` are those that it was read from, for the model card.
+    """
+
+    program: str
+    files: tuple[Path, ...]
+    model: Mapping[str, Any]
+    search: Mapping[str, Any]
+    source: Side
+    target: Side
+    tensors: Mapping[str, Array]
+
+
+@dataclass
+class TensorMap:
+    """Takes the tensors of a file by name, checks their shapes, and tells what nobody has asked for."""
+
+    path: Path
+    tensors: Mapping[str, Array]
+    taken: dict[str, Array] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+
+    def take(self, name: str, shape: Sequence[int]) -> Array:
+        """A tensor of the file. UserError if it is missing, or of another shape."""
+        if name not in self.tensors:
+            raise UserError(f"{self.path}: tensor {name!r}: expected shape {tuple(shape)}, found no such tensor")
+        tensor = self.tensors[name]
+        if tensor.shape != tuple(shape):
+            raise UserError(f"{self.path}: tensor {name!r}: expected shape {tuple(shape)}, found {tensor.shape}")
+        self.used.add(name)
+        return tensor
+
+    def put(self, name: str, tensor: Array) -> None:
+        """Set a parameter of ours."""
+        self.taken[name] = np.array(tensor, np.float32)  # a copy, since what a file was read into may be read-only
+
+    def finish(self) -> dict[str, Array]:
+        """The parameters. UserError if the file has a tensor that was not used: the model is another one."""
+        if left := sorted(self.tensors.keys() - self.used):
+            raise UserError(f"{self.path}: tensor {left[0]!r}: expected no such tensor in a model of these options")
+        return self.taken
+
+
+Rows: TypeAlias = Callable[[Array], Array]  # the rows of a table in the order of our vocabulary

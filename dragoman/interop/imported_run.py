@@ -1,0 +1,140 @@
+"""Writes a checkpoint of another program as a run, on which every command works."""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dragoman.configuration import config_file
+from dragoman.configuration.config import Config
+from dragoman.data.language import Language
+from dragoman.data.vocabulary import Vocabulary
+from dragoman.errors import UserError
+from dragoman.files.writing import write_atomically
+from dragoman.interop.foreign_model import ForeignModel, Side
+from dragoman.model import build
+from dragoman.model.weights import load_weights, weights, write_tensors
+from dragoman.run.folder import FORM, PROGRAM, RunFolder
+from dragoman.training.checks import complete
+from dragoman.version import __version__
+
+CHUNK = 1 << 20
+
+
+def write(foreign: ForeignModel, path: Path, languages: tuple[str, str], license_name: str) -> None:
+    """Write the run to a folder that does not exist yet, or is empty; all of it or nothing. UserError otherwise."""
+    config = complete(Config.model_validate(_configuration(foreign, path, languages)))
+    source, target = (
+        _language(name, side) for name, side in zip(languages, (foreign.source, foreign.target), strict=True)
+    )
+    model = build.build_empty_model(config, (source,), target)
+    tensors = {name: torch.from_numpy(foreign.tensors[name]) for name in weights(model)}
+    load_weights(model, tensors, foreign.files[0])
+    origin = {
+        "program": foreign.program,
+        "files": {file.name: _digest(file) for file in foreign.files},
+        "license": license_name,
+    }
+    with _new_folder(path) as place:
+        folder = RunFolder(place)
+        begun = datetime.now(UTC).isoformat(timespec="seconds")
+        proof = {"program": PROGRAM, "version": __version__, "form": FORM, "begun": begun, "imported": origin}
+        _write(folder.mark, json.dumps(proof) + "\n")
+        _write(folder.config, config_file.dump(config))
+        source.save(place, "source")
+        target.save(place, "target")
+        write_tensors(folder.weights(), weights(model), {"imported from": foreign.program})
+        _write(folder.card, _card(foreign, config, origin, sum(tensor.numel() for tensor in tensors.values()), path))
+
+
+def _configuration(foreign: ForeignModel, path: Path, languages: tuple[str, str]) -> dict[str, Any]:
+    text = {name: dict(side.text.spec) for name, side in (("source", foreign.source), ("target", foreign.target))}
+    shared = foreign.source.symbols == foreign.target.symbols
+    return {
+        "run": str(path),
+        "data": {"source": [languages[0]], "target": languages[1]},
+        "text": {"shared_vocabulary": shared, **text},
+        "model": dict(foreign.model),
+        "search": dict(foreign.search),
+        # As other programs: of what the vocabulary does not have, nothing is written.
+        "constraints": ["no_unknown"],
+        "replace_unk": False,
+    }
+
+
+def _language(name: str, side: Side) -> Language:
+    try:
+        vocabulary = Vocabulary(side.symbols)
+    except ValueError as error:
+        raise UserError(f"vocabulary of {name}: {error}") from error
+    return Language(name, side.text, vocabulary, (0,) * len(vocabulary))
+
+
+@contextmanager
+def _new_folder(path: Path) -> Iterator[Path]:
+    """A folder beside the new one, which takes its place when all is written."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UserError(f"{path}: exists already; choose another folder")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        place = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    except OSError as error:
+        raise UserError(f"{path}: cannot write ({error.strerror or error})") from error
+    try:
+        yield place
+        place.chmod(0o777 & ~_umask())
+        if path.is_dir():
+            path.rmdir()
+        os.replace(place, path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot write ({error.strerror or error})") from error
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(CHUNK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _write(path: Path, text: str) -> None:
+    with write_atomically(path) as file:
+        file.write(text)
+
+
+def _card(foreign: ForeignModel, config: Config, origin: dict[str, Any], parameters: int, path: Path) -> str:
+    sizes = (len(foreign.source.symbols), len(foreign.target.symbols))
+    files = [f"| {name} | SHA-256 `{digest}` |" for name, digest in origin["files"].items()]
+    lines = [
+        f"# {config.data.languages}",
+        "",
+        f"A model of {foreign.program}, imported with dragoman. Use it with `dragoman translate {path}`.",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| trained by | {foreign.program} |",
+        f"| license | {origin['license'] or 'unknown: ask whoever published the model'} |",
+        *files,
+        f"| vocabularies | {' and '.join(f'{size:,}' for size in sizes)} symbols |",
+        f"| model | {config.model.encoder}; attention {config.model.attention.score}; {config.model.decoder} |",
+        f"| parameters | {parameters:,} |",
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,21 @@
+"""Which program wrote a checkpoint."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dragoman.errors import UserError
+from dragoman.interop import marian
+from dragoman.interop.foreign_model import ForeignModel
+
+
+def read(source: Path, vocabularies: Sequence[Path] = ()) -> ForeignModel:
+    """Read a checkpoint from a folder or a file, with these vocabularies or those that are with it. UserError if it is
+    missing, damaged, or of an unknown program.
+    """
+    if not source.exists():
+        raise UserError(f"{source}: no such file or folder")
+    if len(vocabularies) > 2:
+        raise UserError(f"--vocabulary: expected one or two files, found {len(vocabularies)}")
+    if model := marian.find_model(source):
+        return marian.read(model, vocabularies)
+    raise UserError(f"{source}: expected a model of Marian (.npz or .bin with its vocabularies), found none")

@@ -1,0 +1,96 @@
+"""A sentencepiece model as other programs train it, with its own normalization."""
+
+import base64
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import final
+
+import sentencepiece
+
+from dragoman.configuration.values import Text
+from dragoman.errors import UserError
+from dragoman.text.pretokenizer import Pretokenizer, punctuation
+from dragoman.text.tokenizer import SPACE, InsufficientCorpusError, Tokenizer, spell
+
+
+@final
+class SentencePiece(Tokenizer):
+    """The pieces of the sentencepiece file `model`, which is not learned but taken as it is.
+
+    Its own normalization comes after ours. It may lose what it regards as no difference (of spaces, of width, of
+    letters that NFKC makes one), and a character that it has no piece for is unknown: decoding restores what the file
+    makes of a text, not the text.
+    """
+
+    def __init__(self, pretokenizer: Pretokenizer = punctuation, *, model: Text | None = None) -> None:
+        super().__init__(pretokenizer)
+        self.model = model
+        self._processor = sentencepiece.SentencePieceProcessor()
+        self._inventory: list[str] = []
+
+    @property
+    def inventory(self) -> list[str]:
+        return list(self._inventory)
+
+    def fit(self, lines: Iterable[str], seed: int, reserved: Sequence[str] = ()) -> None:
+        if self.model is None:
+            raise InsufficientCorpusError("tokenizer: sentencepiece requires a file; set model: FILE.spm")
+        if reserved:
+            raise InsufficientCorpusError("tokenizer: sentencepiece has no symbols for spans (text.protect)")
+        try:
+            self.load_model(Path(self.model).read_bytes())
+        except OSError as error:
+            raise UserError(f"{self.model}: cannot read ({error.strerror or error})") from error
+        except ValueError as error:
+            raise UserError(f"{self.model}: {error}") from error
+
+    def load_model(self, model: bytes, symbols: Sequence[str] | None = None) -> None:
+        """Take a model with these symbols, by default its own pieces; other pieces are unknown. ValueError if it is
+        none.
+        """
+        try:
+            self._processor.load_from_serialized_proto(model)
+        except RuntimeError as error:
+            raise ValueError("not a sentencepiece model") from error
+        numbers = range(self._processor.vocab_size())
+        pieces = [self._processor.id_to_piece(number) for number in numbers if not self._is_special(number)]
+        self._inventory = list(pieces if symbols is None else symbols)
+
+    def _is_special(self, number: int) -> bool:
+        """Whether a piece is `<unk>`, or a control symbol such as `</s>`."""
+        special: bool = self._processor.is_unknown(number) or self._processor.is_control(number)
+        return special
+
+    def encode(self, text: str, sample: int | None = None) -> list[str]:
+        symbols: list[str] = self._processor.encode(text, out_type=str)
+        return symbols
+
+    def surfaces(self, symbols: Sequence[str]) -> list[str]:
+        surfaces = spell(symbols)
+        for index, surface in enumerate(surfaces):
+            if surface:  # sentencepiece adds a space before every text
+                surfaces[index] = surface.removeprefix(" ")
+                break
+        return surfaces
+
+    def single_spaced(self, symbols: Sequence[str], begin: int = 0) -> list[str]:
+        spaced = list(symbols)
+        for number in range(max(1, begin), len(spaced)):
+            if symbols[number - 1] == SPACE:
+                spaced[number] = symbols[number].removeprefix(SPACE)
+        return spaced
+
+    def learned(self) -> bytes:
+        model = base64.b64encode(self._processor.serialized_model_proto()).decode()
+        return (json.dumps({"symbols": self._inventory, "model": model}, ensure_ascii=False) + "\n").encode()
+
+    def restore(self, learned: bytes) -> None:
+        try:
+            contents = json.loads(learned)
+            symbols, model = contents["symbols"], base64.b64decode(contents["model"], validate=True)
+        except (TypeError, LookupError) as error:
+            raise ValueError("expected symbols and a model") from error
+        if not isinstance(symbols, list) or not all(isinstance(symbol, str) for symbol in symbols):
+            raise ValueError("expected a list of symbols")
+        self.load_model(model, symbols)

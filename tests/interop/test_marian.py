@@ -1,0 +1,369 @@
+"""Marian's models as runs: log P is that of Marian's equations, and damaged files are refused in one line."""
+
+import hashlib
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dragoman.configuration.components import Spec
+from dragoman.data.vocabulary import BOS, PAD
+from dragoman.errors import UserError
+from dragoman.interop import imported_run, marian_file, table
+from dragoman.run.run import Run, facts
+from dragoman.translation.loading import load
+from tests import covering
+from tests.builders import pairs
+from tests.interop import marian_models
+from tests.interop.marian_models import Options, Transformer, tensors, write_arrays, write_bin, write_npz
+
+pytestmark = pytest.mark.spec("J5")
+SYMBOLS = ["</s>", "<unk>", "the", "cat", "no", "1e3", "~", "is", "'s", '"']
+VOCABULARY = "".join(
+    f"{symbol!r}: {number}\n" if symbol != "'s" else f'"\'s": {number}\n' for number, symbol in enumerate(SYMBOLS)
+)
+VOCABULARY = """</s>: 0
+<unk>: 1
+the: 2
+"cat": 3
+no: 4
+1e3: 5
+~: 6
+'is': 7
+"'s": 8
+"\\"": 9
+"""
+SENTENCES = [
+    ("the cat", "no 1e3 ~"),
+    ("is 's unheard \"", "the"),
+    ("~ ~ ~ ~ ~ ~ ~", "cat the cat the cat the"),
+    ("no", ""),
+]
+
+
+def possible(row: covering.Row) -> bool:
+    """Whether there is a norm in one place."""
+    before, after = row.get("transformer-preprocess"), row.get("transformer-postprocess")
+    return before is None or after is None or ("n" in before) != ("n" in after)
+
+
+VARIANTS = covering.covering(
+    {
+        "transformer-preprocess": ["", "n"],
+        "transformer-postprocess": ["dan", "da"],
+        "transformer-postprocess-top": ["", "n"],
+        "transformer-postprocess-emb": ["d", "nd"],
+        "transformer-ffn-activation": ["relu", "swish", "gelu"],
+        "cell": ["self-attention", "ssru", "sru"],
+        "tie": ["tied-embeddings-all", "tied-embeddings-src", "tied-embeddings", ""],
+        "transformer-train-position-embeddings": [False, True],
+        "output-omit-bias": [False, True],
+        "dim-vocabs": [10, 12],
+    },
+    possible,
+)
+
+
+def options_of(row: dict[str, Any]) -> Options:
+    """The options of a model file."""
+    values = {**row}
+    cell, tie, size = values.pop("cell"), values.pop("tie"), values.pop("dim-vocabs")
+    ties = {name: name == tie for name in ("tied-embeddings-all", "tied-embeddings-src", "tied-embeddings")}
+    recurrent = {} if cell == "self-attention" else {"transformer-decoder-autoreg": "rnn", "dec-cell": cell}
+    return {**marian_models.TRANSFORMER, **values, **ties, **recurrent, "dim-vocabs": [size, size]}
+
+
+PLAIN = options_of(
+    {
+        "cell": "self-attention",
+        "tie": "tied-embeddings-all",
+        "dim-vocabs": 10,
+    }
+)
+
+
+def folder_of(path: Path, options: Options, **arrays: Any) -> Path:
+    """A folder with a model and its vocabulary."""
+    path.mkdir(exist_ok=True)
+    write_npz(path / "model.npz", options, {**tensors(options), **arrays})
+    (path / "vocab.yml").write_text(VOCABULARY, "utf-8")
+    return path
+
+
+def imported(folder: Path, run: Path) -> Run:
+    imported_run.write(table.read(folder), run, ("en", "de"), "")
+    return Run.load(run)
+
+
+def ids(text: str) -> list[int]:
+    return [*(SYMBOLS.index(word) if word in SYMBOLS else 1 for word in text.split()), 0]
+
+
+@pytest.mark.parametrize("row", covering.cases(VARIANTS))
+def test_scores_are_those_of_the_equations(row: dict[str, Any], tmp_path: Path) -> None:
+    options = options_of(row)
+    imported(folder_of(tmp_path / "marian", options), tmp_path / "run")
+    equations = Transformer(options, tensors(options))
+    scored = load(tmp_path / "run").score([one for one, _ in SENTENCES], [other for _, other in SENTENCES])
+    for (source, target), score in zip(SENTENCES, scored, strict=True):
+        wanted = equations.log_probs(ids(source), ids(target))
+        assert [step.log_prob for step in score.steps] == pytest.approx(wanted.tolist(), abs=2e-5)
+
+
+@pytest.mark.parametrize("bits", [32, 8, 16])
+def test_a_bin_is_the_npz_that_its_integers_stand_for(bits: int, tmp_path: Path) -> None:
+    options, arrays = options_of({"cell": "ssru", "tie": "tied-embeddings-all", "dim-vocabs": 10}), {}
+    for name, array in tensors(options).items():
+        arrays[name] = array
+        if bits < 32 and len(array) > 1 and not name.endswith("Wemb"):
+            numbers, scale = marian_models.rounded(array, bits)
+            arrays[name] = numbers.astype(np.float32) / np.float32(scale)
+    read = marian_file.read(write_bin(tmp_path / "model.bin", options, tensors(options), bits))
+    assert read.options == options
+    assert read.tensors.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert np.abs(read.tensors[name] - array).max() < 1e-6, name
+
+
+def test_the_embeddings_of_other_converters_are_integers_as_they_stand(tmp_path: Path) -> None:
+    """Of the fork that Firefox's models are made with, beside scales for activations."""
+    table = np.linspace(-1, 1, 20, dtype=np.float32).reshape(10, 2)
+    numbers, scale = marian_models.rounded(table, 8)
+    decoded = marian_file._decoded(tmp_path, "Wemb", 0x10001, (10, 2), numbers.tobytes() + np.float32(scale).tobytes())
+    np.testing.assert_allclose(decoded, table, atol=0.5 / 127)
+    written = write_bin(tmp_path / "model.bin", PLAIN, {"a_QuantMultA": np.ones((1, 1), np.float32)})
+    assert marian_file.read(written).tensors == {}
+
+
+def test_the_pad_and_start_symbols_that_marian_lacks_are_never_written(tmp_path: Path) -> None:
+    run = imported(folder_of(tmp_path / "marian", PLAIN), tmp_path / "run")
+    model = run.model()
+    state = model.begin((pairs([[4, 5]], [[4]]).sources[0],))
+    log_probs = model.predict(torch.tensor([BOS]), state).log_probs
+    assert log_probs[0, [PAD, BOS]].exp().tolist() == [0.0, 0.0]
+    assert log_probs.exp().sum().item() == pytest.approx(1, abs=1e-5)
+
+
+def test_a_run_says_where_it_is_from(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "marian", PLAIN)
+    imported_run.write(table.read(folder), tmp_path / "run", ("en", "de"), "CC-BY-4.0")
+    run = Run.load(tmp_path / "run")
+    card = run.folder.card.read_text("utf-8")
+    assert "| license | CC-BY-4.0 |" in card
+    assert f"`{hashlib.sha256((folder / 'model.npz').read_bytes()).hexdigest()}`" in card
+    assert ("imported from", "Marian, model.npz, vocab.yml") in facts(run)
+    assert "training data" not in dict(facts(run))
+
+
+@pytest.mark.parametrize("there", ["file", "folder"])
+def test_what_is_there_is_left_alone(there: str, tmp_path: Path) -> None:
+    checkpoint, run = table.read(folder_of(tmp_path / "marian", PLAIN)), tmp_path / "run"
+    if there == "folder":
+        run.mkdir()
+    mine = run / "mine" if there == "folder" else run
+    mine.write_text("mine", "utf-8")
+    with pytest.raises(UserError, match="exists already; choose another folder"):
+        imported_run.write(checkpoint, run, ("en", "de"), "")
+    assert mine.read_text("utf-8") == "mine"
+    assert {path.name for path in tmp_path.iterdir()} == {"marian", "run"}
+
+
+def test_nothing_is_left_of_what_could_not_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = table.read(folder_of(tmp_path / "marian", PLAIN))
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("dragoman.interop.imported_run.write_tensors", full)
+    with pytest.raises(UserError, match="run: cannot write \\(No space left on device\\)"):
+        imported_run.write(checkpoint, tmp_path / "run", ("en", "de"), "")
+    assert [path.name for path in tmp_path.iterdir()] == ["marian"]
+
+
+OPTIONS: list[tuple[Options, str]] = [
+    ({"type": "transformer-base"}, "option type: expected transformer"),
+    (
+        {"transformer-decoder-autoreg": "average-attention"},
+        "option transformer-decoder-autoreg: expected self-attention",
+    ),
+    ({"transformer-decoder-autoreg": "rnn", "dec-cell": "gru"}, "option dec-cell: expected ssru or sru, found gru"),
+    ({"transformer-preprocess": "n"}, "expected a norm either in transformer-preprocess or in transformer-postprocess"),
+    ({"transformer-ffn-depth": 3}, "option transformer-ffn-depth: expected 2, found 3"),
+    ({"transformer-tied-layers": [1, 1]}, "option transformer-tied-layers: expected []"),
+    ({"right-left": True}, "option right-left: expected False, found True"),
+    ({"lemma-dim-emb": 8}, "option lemma-dim-emb: expected 0, found 8"),
+    ({"dim-vocabs": [10]}, "option dim-vocabs: expected the sizes of two vocabularies, found [10]"),
+    ({"dim-vocabs": [9, 9]}, "vocab.yml: expected at most 9 symbols, as the model has, found 10"),
+    ({"dim-emb": 0}, "option dim-emb: expected a positive number, found 0"),
+    ({"enc-depth": "x"}, "option enc-depth: expected a positive number, found x"),
+    ({"enc-depth": 3}, "tensor 'encoder_l3_self_Wq': expected shape (8, 8), found no such tensor"),
+    ({"enc-depth": 1}, "tensor 'encoder_l2_ffn_W1': expected no such tensor in a model of these options"),
+    ({"transformer-dim-ffn": 7}, "tensor 'encoder_l1_ffn_W1': expected shape (8, 7), found (8, 6)"),
+    ({"tied-embeddings-all": False}, "tensor 'encoder_Wemb': expected shape (10, 8), found no such tensor"),
+    ({"tied-embeddings-all": 1}, "option tied-embeddings-all: expected true or false, found 1"),
+    ({"transformer-heads": 3}, "size 8 is not divisible by 3 heads"),
+]
+
+
+@pytest.mark.parametrize(("changed", "message"), OPTIONS)
+def test_what_does_not_fit_is_refused_by_name(changed: Options, message: str, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "marian", PLAIN)
+    write_npz(folder / "model.npz", {**PLAIN, **changed}, tensors(PLAIN))
+    with pytest.raises(UserError) as raised:
+        imported(folder, tmp_path / "run")
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "run").exists()
+
+
+DAMAGED: list[tuple[dict[str, Any], str]] = [
+    (
+        {"encoder_l1_ffn_W1": np.full((8, 6), np.nan)},
+        "'encoder_l1_ffn_W1': expected finite numbers, found infinity or NaN",
+    ),
+    (
+        {"encoder_l1_ffn_W1": np.ones((8, 6), np.int32)},
+        "'encoder_l1_ffn_W1': expected floating-point numbers, found int32",
+    ),
+    ({"encoder_l1_ffn_W1": np.ones((6, 8))}, "'encoder_l1_ffn_W1': expected shape (8, 6), found (6, 8)"),
+    ({"encoder_l1_ffn_W1": np.array([[{}]])}, "'encoder_l1_ffn_W1': expected an array of numbers, found object (1, 1)"),
+    ({"other": np.ones(3)}, "'other': expected no such tensor in a model of these options"),
+]
+
+
+@pytest.mark.parametrize(("arrays", "message"), DAMAGED)
+def test_damaged_tensors_are_refused_by_name(arrays: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as raised:
+        table.read(folder_of(tmp_path, PLAIN, **arrays))
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", ["npz", "bin"])
+@pytest.mark.parametrize("seed", range(40))
+def test_whatever_has_happened_to_a_file_one_line_tells(kind: str, seed: int, tmp_path: Path) -> None:
+    """Bytes cut off, changed, left out or put in: the file is refused, or what is read has the shapes of the model."""
+    write = write_npz if kind == "npz" else write_bin
+    path, draw = write(tmp_path / f"model.{kind}", PLAIN, tensors(PLAIN)), random.Random(seed)
+    data = bytearray(path.read_bytes())
+    first = draw.choice([0, len(data) - 3000, draw.randrange(len(data))])
+    for _ in range(draw.choice([1, 3, 30])):
+        place = draw.randrange(max(0, first), min(len(data), first + 3000))
+        match draw.randrange(4):
+            case 0:
+                data[place] = draw.randrange(256)
+            case 1:
+                data[place : place + 8] = draw.choice([b"\xff" * 8, b"\0" * 8, b"\0" * 6 + b"\x80\x7f"])
+            case 2:
+                del data[place : place + draw.choice([1, 8, 5000])]
+            case _:
+                data[place:place] = draw.randbytes(8)
+        first = min(first, len(data) - 1)
+        if len(data) < 10:
+            break
+    path.write_bytes(data)
+    try:
+        read = marian_file.read(path)
+    except UserError as error:
+        assert "\n" not in str(error)  # noqa: PT017
+        assert str(path) in str(error)  # noqa: PT017
+    else:
+        assert all(array.dtype.kind == "f" for array in read.tensors.values())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (b"a: [", "not readable as YAML"),
+        (b"- 1\n- 2\n", "expected options by name"),
+        (b"a: &a [x, x]\n" + b"".join(b"a%d: &a%d [%s]\n" % (n, n, b"*a, " * 9 + b"*a") for n in range(9)), ""),
+        (b"a: !!python/object/apply:os.system [ls]\n", ""),
+    ],
+)
+def test_options_that_are_none_are_refused(options: bytes, message: str, tmp_path: Path) -> None:
+    path = write_arrays(tmp_path / "model.npz", {"special:model.yml": np.frombuffer(options, np.int8)})
+    with pytest.raises(UserError) as raised:
+        table.read(path)
+    assert str(raised.value).startswith(f"{path}")
+    assert message in str(raised.value)
+
+
+def test_a_file_that_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    np.savez_compressed(path, Wemb=np.zeros((3000, 3000), np.float32))
+    with pytest.raises(UserError, match="would expand to more than 200 times its size"):
+        marian_file.read(path)
+
+
+def test_the_vocabularies_are_those_that_the_decoder_is_to_have(tmp_path: Path) -> None:
+    """Two in the folder, and a third that is not named."""
+    folder = folder_of(tmp_path / "marian", PLAIN)
+    for name in ("vocab.a.yml", "vocab.b.yml"):
+        (folder / name).write_text(VOCABULARY, "utf-8")
+    with pytest.raises(UserError, match=r"expected one or two vocabularies, found vocab.a.yml, vocab.b.yml, vocab.yml"):
+        table.read(folder)
+    settings = "vocabs: [/elsewhere/vocab.b.yml, /elsewhere/vocab.b.yml]\nbeam-size: 3\nnormalize: 0.5\n"
+    (folder / "model.npz.decoder.yml").write_text(settings, "utf-8")
+    checkpoint = table.read(folder)
+    assert checkpoint.files == (folder / "model.npz", folder / "vocab.b.yml")
+    assert (checkpoint.search["size"], checkpoint.search["alpha"], checkpoint.search["shrink"]) == (3, 0.5, True)
+
+
+def test_several_models_are_not_chosen_among(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, PLAIN)
+    write_npz(folder / "model.best.npz", PLAIN, tensors(PLAIN))
+    with pytest.raises(UserError, match=r"expected one model, found model\.best\.npz, model\.npz; name the file"):
+        table.read(folder)
+    assert table.read(folder / "model.npz").program == "Marian"
+
+
+@pytest.mark.parametrize(
+    ("source", "message"), [("nowhere", "no such file or folder"), ("empty", "expected a model of Marian")]
+)
+def test_what_is_no_model_is_told(source: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match=message):
+        table.read(tmp_path / source)
+
+
+ORIGINALS = ["transformer", "ssru"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ORIGINALS)
+def test_scores_and_translations_are_those_of_marian_itself(name: str, shared_import: Path, tmp_path: Path) -> None:
+    """For every sentence and symbol; with greedy and beam search, each as Marian's own program ran it."""
+    folder, run = shared_import / "phrasebook", tmp_path / "run"
+    imported_run.write(table.read(folder / name / "model.npz", [folder / "joint.spm"]), run, ("en", "fr"), "")
+    translator = load(run)
+    lines = [(folder / part).read_text("utf-8").splitlines() for part in ("pairs.en", "pairs.fr")]
+    scores = (folder / name / "word-scores.txt").read_text("utf-8").splitlines()
+    for score, line in zip(translator.score(*lines), scores, strict=True):
+        total, words = line.split(" ||| WordScores=")
+        assert score.log_prob == pytest.approx(float(total), abs=1e-4)
+        assert [step.log_prob for step in score.steps] == pytest.approx([*map(float, words.split())], abs=1e-3)
+    sources = (folder / "input.en").read_text("utf-8").splitlines()
+    limits = {"length_ratio": 3.0, "length_margin": 0}
+    beam = {"kind": "beam", "size": 6, "shrink": True, **limits}
+    searches = {
+        "beam1.norm0": {"kind": "greedy", **limits},
+        "beam6.norm0": {**beam, "normalization": "none"},
+        "beam6.norm0.6": {**beam, "alpha": 0.6},
+    }
+    for file, search in searches.items():
+        wanted = (folder / name / f"{file}.txt").read_text("utf-8").splitlines()
+        assert [str(translation) for translation in translator.translate(sources, search=Spec.parse(search))] == wanted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["tf_post", "tf_pre", "tf_ssru"])
+def test_scores_of_other_variants_are_those_of_marian_itself(name: str, shared_import: Path, tmp_path: Path) -> None:
+    folder = shared_import / "tiny"
+    checkpoint = table.read(folder / f"{name}.npz", [folder / "joint.yml"])
+    imported_run.write(checkpoint, tmp_path / "run", ("en", "de"), "")
+    lines = [(folder / part).read_text("utf-8").splitlines() for part in ("te.en", "te.de")]
+    wanted = [*map(float, (folder / f"{name}.scores").read_text("utf-8").split())]
+    scores = load(tmp_path / "run").score(*lines)
+    assert [score.log_prob for score in scores] == pytest.approx(wanted, abs=1e-4)
