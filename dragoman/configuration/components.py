@@ -23,11 +23,11 @@ from dragoman.errors import UserError
 Part = TypeVar("Part")
 Path: TypeAlias = yaml_lines.Path
 
-NONE = "none"  # the kind of no part
+NONE = "none"  # the kind that stands for no part
 
 
 class OneOf:
-    """`Annotated[str, OneOf(TABLE)]` is the type of a name in a table, to which names may be added at any time."""
+    """`Annotated[str, OneOf(TABLE)]` is the type of a name in a table; names may be added to the table later."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:
         self._table = table
@@ -49,8 +49,8 @@ class OneOf:
 
 
 class Problem(NamedTuple):
-    """A fault of a configuration, and the path of keys that leads to it. One that comes from a comparison with other
-    keys, `beside`, tells nothing if one of these is wrong itself, or part of a value that is.
+    """A problem of a configuration, and the path of keys that leads to it. A problem that depends on other keys,
+    `beside`, is not reported if one of these keys, or a value that contains it, is itself invalid.
     """
 
     path: Path
@@ -102,7 +102,7 @@ class Spec:
 
     @property
     def is_absent(self) -> bool:
-        """Whether there is no part: its kind is `none`, as in every table of parts that a run can do without."""
+        """Whether the kind is `none`, which every table of optional parts has."""
         return self.kind == NONE
 
     def __str__(self) -> str:
@@ -110,7 +110,7 @@ class Spec:
 
     @classmethod
     def parse(cls, value: Any) -> "Spec":
-        """The Spec that a plain value describes. ValueError if it describes none."""
+        """The Spec that a plain value describes. ValueError if the value is invalid."""
         if isinstance(value, Spec):
             return value
         if isinstance(value, str):
@@ -135,7 +135,7 @@ class Spec:
 
 
 def freeze(value: Any) -> Any:
-    """Convert lists to tuples, and mappings to Options, or to Specs if they name a kind."""
+    """Convert lists to tuples, and mappings to ComponentOptions, or to Specs if they name a kind."""
     if isinstance(value, (list, tuple)):
         return tuple(freeze(item) for item in value)
     if isinstance(value, Mapping) and not isinstance(value, ComponentOptions):
@@ -161,8 +161,9 @@ def build(table: Mapping[str, Callable[..., Part]], spec: Spec, *parts: Any) -> 
 
 
 def read(table: Mapping[str, Callable[..., Any]], part: str | Mapping[str, Any] | Spec, path: Path = ()) -> Spec:
-    """The part that a text names or, in YAML, describes: `{kind: sample, top_p: 0.9}`; or a mapping like that, or a
-    Spec. `path` is what it is given for. UserError if there is none, TypeError if it is none of these.
+    """The Spec of a part that is given as its kind, as YAML such as `{kind: sample, top_p: 0.9}`, as a mapping like
+    that, or as a Spec. `path` is the key or argument for which it is given. UserError if there is no such part,
+    TypeError for any other type.
     """
     spec = _named(part) if isinstance(part, str) else _described(part, path)
     faults = problems(table, spec, path)
@@ -203,7 +204,7 @@ def complete(table: Mapping[str, Callable[..., Any]], spec: Spec) -> Spec:
 
 
 def _checked(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) -> tuple[dict[str, Any], list[Problem]]:
-    """Every option of the `spec` at `path`, given or by default, as the constructor takes it, and what is wrong."""
+    """Every option of the `spec` at `path`, explicit or by default, as the constructor takes it, and the problems."""
     if spec.kind not in table:
         return {}, [Problem((*path, "kind"), f"unknown kind '{spec.kind}', {nearest(spec.kind, table)}")]
     parameters = _parameters(table[spec.kind])
@@ -243,7 +244,7 @@ def _parameters(constructor: Callable[..., Any]) -> Mapping[str, inspect.Paramet
 
 @cache
 def _validator(constructor: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """What validates the JSON of a parameter's value. Making it takes longer than a step of a search."""
+    """The validator of a parameter's value as JSON. Cached: building it takes longer than a step of a search."""
     return TypeAdapter(_parameters(constructor)[name].annotation).validate_json
 
 

@@ -37,7 +37,7 @@ class Parts(NamedTuple):
 
 
 class ForwardPass(NamedTuple):
-    """What teacher forcing computes of a batch before its loss: nested tuples of tensors."""
+    """The results of teacher forcing over a batch, before the loss: nested tuples of tensors."""
 
     memories: tuple[Memory, ...]
     state: DecoderState  # before the first target symbol
@@ -50,7 +50,7 @@ class StepState(NamedTuple):
     decoder: Any
     inputs: Any
     alignment_model: Any = ()
-    output: Any = ()  # what it has kept of the last step
+    output: Any = ()  # kept from the last step
 
 
 class SourceState(NamedTuple):
@@ -66,8 +66,8 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
     """An attentional encoder-decoder, `P(y | x) = prod_t P(y_t | y_<t, x)`.
 
     `start_symbol` is what the decoder reads before its first word: `<s>`, `</s>` as in CN's text, or a zero
-    vector in the place of `<s>` (Marian, Nematus). The `step_state` and `source_state` of the model consist of those of
-    its parts.
+    vector instead of `<s>` (Marian, Nematus). The `step_state` and `source_state` of the model consist of the states
+    of its parts.
     """
 
     def __init__(self, parts: Parts, start_symbol: StartSymbol = "bos") -> None:
@@ -85,8 +85,8 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         return self.inputs.embedding
 
     def by_symbol(self) -> dict[str, int]:
-        """The names of the parameters with a row for each symbol, and the number of the source that has these symbols;
-        -1 for those of the target alone.
+        """The names of the parameters with a row for each symbol, and the index of the source whose vocabulary they
+        use; -1: target.
         """
         names = {parameter: name for name, parameter in self.named_parameters()}
         parts: list[tuple[int, Embedding | Output | AttentionTerm]] = [(-1, self.output), *self._embeddings()]
@@ -94,7 +94,7 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         return {names[part.get_parameter(name)]: side for side, part in parts for name in part.by_symbol}
 
     def by_character(self) -> dict[str, int]:
-        """The same of the parameters with a row for each character of that side's words."""
+        """The same for the parameters with a row for each character of that side's words."""
         names = {parameter: name for name, parameter in self.named_parameters()}
         parts: list[tuple[int, Embedding | Output]] = [(-1, self.output), *self._embeddings()]
         return {names[part.get_parameter(name)]: side for side, part in parts for name in part.by_character}
@@ -134,7 +134,7 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         return self.predict_by(self.output, symbols, state)
 
     def predict_by(self, output: Output, symbols: Int[Tensor, "R"], state: DecoderState) -> Prediction[DecoderState]:
-        """As `predict`, with another output in place of the model's."""
+        """As `predict`, with another output layer."""
 
         def distribution(features: Tensor, weights: Callable[[], Tensor]) -> Distribution:
             return output.predict(self.readout(features, weights, None, state))
@@ -167,7 +167,7 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         return DecoderState(select_rows(state.step_state, rows), source_state, select_rows(state.masks, rows))
 
     def extend(self, state: DecoderState, sources: tuple[SourceBatch, ...]) -> DecoderState:
-        """The state, with one row per sentence, after more of the sources has arrived; its step state is kept."""
+        """The state, with one row per sentence, after more of the sources has arrived; the step state is kept."""
         fresh = self.begin(sources)
         return DecoderState(extend_state(state.step_state, fresh.step_state), fresh.source_state, state.masks)
 
@@ -185,7 +185,7 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         return self.forward_pass(batch.sources, batch.target.ids).unrolled
 
     def forward_pass(self, sources: tuple[SourceBatch, ...], targets: Int[Tensor, "B T"]) -> ForwardPass:
-        """All that teacher forcing computes before its loss."""
+        """All results of teacher forcing before the loss."""
         memories = self.encode(sources)
         state = self.start(memories)
         return ForwardPass(memories, state, self.unroll(state, targets))
@@ -220,8 +220,8 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         sentences: Callable[[], Int[Tensor, "N"]] | None,
         state: DecoderState,
     ) -> Readout:
-        """The input of the output for some rows: features and, if it reads the source, the attention weights and the
-        number of each row's sentence. Without `sentences`, every sentence has as many rows, next to each other.
+        """The input of the output layer for some rows: features and, if it reads the source, the attention weights and
+        the number of each row's sentence. Without `sentences`, every sentence has equally many neighboring rows.
         """
         if not self.output.reads_source:
             return Readout(features)

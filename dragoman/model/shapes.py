@@ -6,20 +6,22 @@
 | R       | rows: hypotheses, those of a sentence next to each other              |
 | S       | source positions, padding and end symbol included                     |
 | T       | target positions, padding and end symbol included; rows of a sentence |
-| W       | positions in a window; size that features are mapped to               |
+| W       | positions in a window; size that features are mapped to; rows of a    |
+|         | sentence in a search (beam width)                                     |
 | E       | size of an embedding                                                  |
 | H       | size of an encoder state (both directions together)                   |
 | D       | size of a state: of the decoder, of a cell at a position              |
 | Q       | size of a query                                                       |
 | A       | size of an attention key                                              |
-| C       | size of a context vector (0 without attention)                        |
+| C       | size of a context vector (0 without attention); columns of a          |
+|         | prediction (candidate symbols)                                        |
 | F       | size of features: for the output layer, of terms for a score, of a    |
 |         | region in a batch, where R counts the regions                         |
 | V       | symbols of the target vocabulary                                      |
 | N       | real target symbols of a batch, without padding; sentences            |
 | G       | gates of a cell times its size                                        |
 | K       | heads of attention; cells of an external memory                       |
-| P       | size of a head's query, key or value                                  |
+| P       | size of a head's query, key or value; proposals of a sentence         |
 | I, O, M | sizes of the input and output of a linear map                         |
 | X       | any size                                                              |
 

@@ -26,7 +26,7 @@ Size = Annotated[int, Field(ge=1, le=1000)]
 class Beam(Search):
     """Keep the `size` most probable of all continuations of the `size` hypotheses kept before (CN 4, AN).
 
-    Continuations among these that end in the end symbol are set apart as finished. `normalization` and `alpha` rank
+    Those among them that end in the end symbol are finished. `normalization` and `alpha` rank
     hypotheses of different lengths (`none` is CN's form); see `ranking.py`. With a normalization that rewards length,
     even a beam of 1 looks beyond the first end symbol, where greedy search stops. Lengths are limited as in `Greedy`.
 
@@ -38,7 +38,7 @@ class Beam(Search):
     beam, so that one less goes on: Marian's and Nematus' search, which ends earlier and finds less.
 
     A sentence is done when `n_best` finished hypotheses rank above everything that an open one can still reach, so
-    early stopping loses nothing, unless terms are favored: what they would still add is not foreseen. Without
+    early stopping loses nothing, unless glossary terms earn a bonus, which the bound does not include. Without
     normalization this happens soon. With it, an open hypothesis might rise by growing up to the limit: this costs a
     quarter more steps on Multi30k, and all steps up to the limit if a model seldom predicts the end.
     """
@@ -79,7 +79,7 @@ class BestFinished(Strategy):
 
     @property
     def considered(self) -> int:
-        """At least `width` of these go on, even if as many end."""
+        """Twice the width: at least `width` continuations stay open, even if `width` end."""
         return 2 * self.width
 
     def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[SentenceBeam]) -> Proposals:
@@ -100,7 +100,7 @@ class BestFinished(Strategy):
                 beam.append(
                     HypothesisNode(node, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface)
                 )
-                if len(beam) == self.width:  # before another candidate is made
+                if len(beam) == self.width:  # before another candidate is created
                     break
             # An end counts where a beam that treats it like any other symbol would have kept it.
             elif rank < self.width:

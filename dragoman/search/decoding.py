@@ -56,8 +56,8 @@ class SentenceBeam:
 
 
 class Proposals(NamedTuple):
-    """Continuations of every sentence, best first: columns, log P of each symbol, and rows within the sentence, which
-    may be left out if each sentence has one row.
+    """Continuations of every sentence, best first: columns of `log_probs` (not symbol ids; see `Prediction.at`), log P
+    of each symbol, and rows within the sentence, which may be left out if each sentence has one row.
     """
 
     columns: Int[Tensor, "B P"]
@@ -65,12 +65,12 @@ class Proposals(NamedTuple):
     rows: Int[Tensor, "B P"] | None = None
 
     def of(self, places: Int[Tensor, "_"]) -> "Proposals":
-        """Return those of some sentences."""
+        """Return the proposals of some sentences."""
         rows = None if self.rows is None else self.rows[places]
         return Proposals(self.columns[places], self.log_probs[places], rows)
 
     def replaced(self, places: Int[Tensor, "_"], replacements: "Proposals") -> "Proposals":
-        """Return the same with others for some sentences."""
+        """Return these proposals with replacements for some sentences."""
         columns, log_probs = (
             own.index_copy(0, places, other) for own, other in zip(self[:2], replacements[:2], strict=True)
         )
@@ -93,8 +93,8 @@ Trace: TypeAlias = Callable[[Paths, Sequence[SentenceBeam]], None]
 class Strategy(ABC):
     """What distinguishes one search from another: which continuations it considers, which it keeps, when it ends.
 
-    `width` rows of a sentence, next to each other, compete for places among themselves. `covered` are the numbers of
-    the sources whose coverage it needs.
+    `width` neighboring rows of a sentence compete with each other: in diverse beam search, the rows of a group.
+    `covered` are the numbers of the sources whose coverage the ranking needs.
     """
 
     width: int
@@ -102,7 +102,7 @@ class Strategy(ABC):
 
     @property
     def considered(self) -> int | None:
-        """How many of the most probable continuations of a row it may propose; None: any continuation."""
+        """How many of a row's most probable continuations may be proposed; None: any number."""
         return None
 
     def begin(self, start: HypothesisNode) -> list[HypothesisNode]:
@@ -115,21 +115,24 @@ class Strategy(ABC):
 
     @abstractmethod
     def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
-        """Put candidates that go on into the sentence's beam, and candidates that end among the finished ones. Beams
-        may shrink: sentences with fewer open hypotheses than others get rows that cannot win.
+        """Move open candidates into the sentence's beam, and candidates with the end symbol into `finished`. Beams may
+        shrink: a sentence with fewer open hypotheses than others is padded with rows that cannot win.
         """
 
     @abstractmethod
     def done(self, sentence: SentenceBeam, limit: int) -> bool:
-        """Return whether nothing better can follow, if the end is forced at the step `limit`."""
+        """Return whether no better hypothesis can follow, given that the end is forced at step `limit`."""
 
 
 class Decoding:
     """The search of one batch: `model` predicts, `strategy` chooses.
 
     `limits()` are the steps, counted from 0, at which the end of each sentence is forced; they may grow while a source
-    arrives. Before the steps `shortest()` there is no end, if these are not later. `constraint` restricts every symbol.
-    `seeds` seed the random numbers of each sentence.
+    arrives. The end symbol is forbidden before step `shortest()`; if that is beyond the maximum, the maximum wins.
+    `constraint` restricts every symbol. `seeds` seed the random numbers of each sentence.
+
+    Lexical constraints use dynamic beam allocation (`search/banks.py`): the beam is divided among hypotheses by how
+    many required symbols they have produced.
     """
 
     def __init__(
@@ -144,7 +147,9 @@ class Decoding:
         seeds: Sequence[int] = (),
         deadline: Deadline | None = None,
     ) -> None:
-        considered = None if constraint else strategy.considered  # what a constraint allows need not be probable
+        considered = (
+            None if constraint else strategy.considered
+        )  # a symbol that a constraint requires may be improbable
         self.model = model if considered is None else model.most_probable(considered)
         self.strategy = strategy
         self.limits = limits
@@ -185,12 +190,12 @@ class Decoding:
                 self.deadline.check()
             rows = [node for sentence in sentences for node in sentence.beam]  # equally many of each
             symbols = torch.tensor([node.symbol for node in rows], device=self.device)
-            if self.constraint and length:  # the start symbol is no part of the translation
+            if self.constraint and length:  # the start symbol is not part of the translation
                 constraint = self.constraint.advance(symbols, constraint)
             prediction = self.model.predict(symbols, state)
             step = SearchStep(paths, paths.add(rows, prediction), length + 1)
             limits = self.limits()
-            # What a constraint demands has room, even if the length limit is lower.
+            # Required symbols have room even if the length limit is lower.
             left = [max(limits[sentence.number], self._demanded[sentence.number]) - length for sentence in sentences]
             shortest = self.shortest()
             early = [length < shortest[sentence.number] for sentence in sentences] if any(shortest) else []
@@ -219,15 +224,15 @@ class Decoding:
     def _restrict(
         self, prediction: Prediction[Any], constraint: Any, left: Sequence[int], early: Sequence[bool]
     ) -> None:
-        """Set, in place, log P of the symbols that may not follow to -inf; each sentence has `left` symbols until its
-        end is forced, and before that it may be too `early` for it.
+        """Set log P of forbidden symbols to -inf, in place. `left` is the number of symbols until the end of each
+        sentence is forced; where `early`, the end symbol is forbidden.
         """
         log_probs = prediction.log_probs
         width = len(log_probs) // len(left)
         if self.constraint:
             most = torch.tensor(left, device=self.device).repeat_interleave(width)
             mask_log_probs(log_probs, prediction.symbols, self.constraint, constraint, most)
-        # Behind the constraint, so that a forced end is possible even where the constraint has ruled it out.
+        # After the constraint, so that the end can be forced even where the constraint has ruled it out.
         full = [place for place, symbols in enumerate(left) if symbols <= 0]
         force_end(log_probs, [place * width + row for place in full for row in range(width)])
         short = [place for place, soon in enumerate(early) if soon]
@@ -237,15 +242,19 @@ class Decoding:
     def _continued(
         self, rows: list[HypothesisNode], prediction: Prediction[Any], constraint: Any, sentences: list[SentenceBeam]
     ) -> Sequence[Iterable[Candidate]]:
-        """Return the candidates of every sentence, best first."""
+        """Return the candidates of every sentence, best first.
+
+        If a constraint requires symbols, each beam is divided into banks, which take turns: candidates that lack the
+        same number of required symbols form a bank.
+        """
         width = len(rows) // len(sentences)
         progress = self.constraint.progress(constraint) if self.constraint else None
         missing = progress if progress and progress.missing.any() else None
         proposals = self._proposed(prediction, constraint, missing, sentences)
-        # Lists of whole batches: on a GPU, each copy to the processor waits for all that is running there.
+        # One list for the whole batch: on a GPU, each copy to the CPU waits for all pending kernels.
         symbols = prediction.at(proposals.columns).tolist()
 
-        # A generator: `keep` stops when its beam is full, so that most candidates are never made.
+        # A generator: `keep` stops when its beam is full, so most candidates are never created.
         def candidates(first: int, *proposed: list[Any]) -> Iterator[Candidate]:
             """Yield the candidates of the sentence whose first row is `first`."""
             for row, symbol, log_prob in zip(*proposed, strict=True):
@@ -254,7 +263,7 @@ class Decoding:
         of_rows = [[0] * len(columns) for columns in symbols] if proposals.rows is None else proposals.rows.tolist()
         arguments = zip(range(0, len(rows), width), of_rows, symbols, proposals.log_probs.tolist(), strict=True)
         expanded = self.model.expand([candidates(*columns) for columns in arguments], prediction)
-        # A single row has no places to share among banks.
+        # A beam of one row cannot be divided into banks.
         if not (self.constraint and missing and self.strategy.width > 1):
             return expanded
         competing = min(width, self.strategy.width)
@@ -268,7 +277,11 @@ class Decoding:
     def _proposed(
         self, prediction: Prediction[Any], state: Any, missing: ConstraintProgress | None, sentences: list[SentenceBeam]
     ) -> Proposals:
-        """Return what the strategy proposes, once what the constraint refuses of it has been ruled out."""
+        """Return the strategy's proposals, without continuations that the constraint refuses.
+
+        A constraint that `refuses` checks single continuations. Refused ones are ruled out in `log_probs`, and the
+        sentences concerned propose again, until nothing is refused.
+        """
         log_probs = prediction.log_probs
         by_sentence = log_probs.view(len(sentences), -1, log_probs.size(1))  # (B, W, C)
         if not (self.constraint and self.constraint.refuses):
@@ -276,10 +289,10 @@ class Decoding:
         width = by_sentence.size(1)
         competing = min(width, self.strategy.width)
         totals = log_probs.new_tensor([node.total for sentence in sentences for node in sentence.beam])
-        dead = totals == float("-inf")  # rows that only fill the batch up
+        dead = totals == float("-inf")  # rows that only pad the batch
         refusals = RefusalMask(self.constraint, state, log_probs, prediction.symbols, competing, dead)
         while missing and self.strategy.width > 1:
-            # Only those that a beam could keep: to ask takes time.
+            # Check only continuations that the beam could keep; each check is expensive.
             rows, symbols, *_ = find_contenders(prediction, missing, self.constraint, state, self.strategy.width)
             columns, _ = prediction.columns_or_none(symbols.unsqueeze(1))
             if not len(refusals.rule_out(rows, columns[:, 0])):
@@ -293,21 +306,21 @@ class Decoding:
             places = torch.unique(refusals.rule_out(rows.flatten(), proposed.columns.flatten()) // width)
             if not len(places):
                 return proposals
-            # Only these sentences: others would draw their random numbers twice.
+            # Only these sentences propose again: the others would draw their random numbers twice.
             refused = [sentences[place] for place in places.tolist()]
             proposals = proposals.replaced(places, self.strategy.propose(by_sentence[places], refused))
 
 
 def level_beams(sentences: Sequence[SentenceBeam]) -> None:
-    """Give all sentences equally many rows, by hypotheses that cannot win."""
+    """Pad the beams of all sentences to the same number of rows, with hypotheses that cannot win."""
     width = max((len(sentence.beam) for sentence in sentences), default=0)
     for sentence in sentences:
-        # A copy of the last one has a valid parent, so that its state can be selected like any other.
+        # A copy of the last hypothesis has a valid parent, so its state can be selected like any other.
         sentence.beam += [sentence.beam[-1]._replace(total=float("-inf"))] * (width - len(sentence.beam))
 
 
 def group_by_row(candidates: Iterable[Candidate], competing: int, width: int) -> list[list[Candidate]]:
-    """Return the candidates of a sentence that has `width` rows, apart for each `competing` of them."""
+    """Split the candidates of a sentence with `width` rows into groups of `competing` neighboring rows."""
     groups: list[list[Candidate]] = [[] for _ in range(width // competing)]
     for candidate in candidates:
         groups[candidate.row % width // competing].append(candidate)

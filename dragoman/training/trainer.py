@@ -33,7 +33,7 @@ def train(run: Training) -> None:
 
     Batches are a function of (seed, epoch) and random numbers of (seed, step, worker), so a killed run resumes exactly
     from its last saved state. KeyboardInterrupt after Ctrl-C, with the state saved. UserError if the loss is no longer
-    finite; the saved state is then one in which it was.
+    finite; the saved state is then one with a finite loss.
     """
     progress, settings = run.progress, run.config.training
     while not _has_ended(run):
@@ -42,21 +42,21 @@ def train(run: Training) -> None:
             if settings.validate_every and progress.step % settings.validate_every == 0:
                 _validate(run)
             if interrupted:
-                # Weights behind a loss that was not finite may be ruined: then the state before stays.
+                # Weights that gave a non-finite loss may be ruined: then the last saved state is kept.
                 if not progress.skipped_in_a_row:
                     _save(run)
                 raise _interrupted(run)
             if _has_ended(run):
                 break
         else:
-            # Only when the epoch has come to its end, and no limit within it has ended the training.
+            # Only at the end of an epoch that no limit has cut short.
             progress.epoch, progress.position = progress.epoch + 1, 0
             if not settings.validate_every and progress.validated != progress.step:
                 _validate(run)
     if progress.validated != progress.step:
         _validate(run)
     _save(run)
-    # Every worker has to know: if one raised alone, the others would wait for it at the next sum.
+    # All workers must raise: if one raised alone, the others would wait for it at the next reduction.
     late = torch.tensor([float(run.stop.requested)])  # during the last validation
     run.workers.all_reduce([late])
     if late:
@@ -64,7 +64,7 @@ def train(run: Training) -> None:
 
 
 def first_steps(run: Training, most: int) -> Iterator[Sequence[Batch]]:
-    """Make the first steps of an epoch without validating; yield the batches of each after it."""
+    """Make the first steps of an epoch without validation; yield the batches of each step after it."""
     with closing(_rest_of_epoch(run)) as steps:
         for batches in islice(steps, most):
             _update(run, batches)
@@ -99,14 +99,14 @@ def _has_ended(run: Training) -> bool:
 
 
 def _rest_of_epoch(run: Training) -> Generator[Sequence[Batch], None, None]:
-    """Yield the batches of each remaining step of the epoch, this worker's share of them, prepared ahead by another
-    thread. The last step has those that are left.
+    """Yield this worker's share of the batches of each remaining step of the epoch, prepared ahead by another thread.
+    The last step has the batches that remain.
     """
     epoch = run.progress.epoch
     rest = plan_batches(run.config, run.data, epoch, run.progress.position, run.model.output.portion)
     batches = (run.data.batch(run.workers.shard(rows), epoch).within(portion) for rows, portion in rest)
     if graphs := run.graphs:
-        # Asked for each batch: the first recording may find that this model cannot have graphs.
+        # Checked for each batch: the first recording may find that this model cannot be captured in graphs.
         batches = (batch.rounded() if graphs.possible else batch for batch in batches)
     with closing(prefetch(batches, AHEAD)) as ahead:
         while step_batches := list(islice(ahead, run.config.training.batch.accumulate)):
@@ -119,17 +119,18 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
     Returns whether any worker was asked to stop.
     """
     progress, settings = run.progress, run.config.training
-    # Seeded anew at each step, so that a resumed run draws what it would have drawn; `hash` is salted.
+    # Seeded at each step, so a resumed run draws the same numbers; not by `hash`, which is salted.
     torch.manual_seed(zlib.crc32(f"{run.config.seed}:{progress.step}:{run.workers.rank}".encode()))
     sums = compute_gradients(run, batches)
     finite = math.isfinite(sums.loss) and math.isfinite(sums.norm)
     if finite and progress.step % settings.save_every == 0 and progress.step != run.saved:
-        _save(run)  # the new loss shows that the last update did not ruin the weights
+        # One step late: only now is it known that the last update left a finite loss.
+        _save(run)
     progress.step, progress.position = progress.step + 1, progress.position + len(batches)
     if finite:
         progress.skipped_in_a_row = 0
         improved = progress.improved(higher_is_better(settings.metric))
-        # A pure function of progress, and never of the last rate: resuming is exact.
+        # A function of the progress, never of the last rate: resuming is exact.
         rate = run.optimizer.defaults["lr"] * run.schedule(progress.step, improved)
         for group in run.optimizer.param_groups:
             group["lr"] = rate
@@ -140,12 +141,12 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
         progress.parts = [old + new for old, new in zip(before, sums.parts, strict=True)]
     else:
         progress.skipped, progress.skipped_in_a_row = progress.skipped + 1, progress.skipped_in_a_row + 1
-    # Behind the save above: what changes in buffers here belongs to the next state.
+    # After the save above: changes of buffers here belong to the next state.
     run.objective.after_step(finite)
     if finite and run.average:
-        # Counted without skipped steps, after which the weights are the same.
+        # Skipped steps do not count: they leave the weights unchanged.
         run.average.update(progress.step - progress.skipped)
-    run.freed.release()
+    run.freed.release()  # memory that the C library keeps would let a long training grow
     run.journal.step(progress)
     if progress.step % LOG_EVERY == 0:
         _log(run, sums.norm)
@@ -170,13 +171,13 @@ def _log(run: Training, norm: float) -> None:
         figures["train/skipped"] = progress.skipped
     for direction in run.directions:
         direction.journal.row(progress, figures)
-    # Sums begin again with each row, and are saved with the progress, so that a resumed row is whole.
+    # Sums start again after each row; they are saved with the progress, so a resumed row is complete.
     progress.loss = progress.symbols = progress.target_symbols = progress.updating = 0.0
     progress.parts = []
 
 
 def _count_time(run: Training) -> None:
-    """Count the time since the last call as spent on updates. Also records the memory."""
+    """Count the time since the last call as spent on updates, and record the peak memory."""
     run.progress.memory = max(run.progress.memory, peak_memory())
     seconds = run.clock.seconds()
     run.progress.updating += seconds
@@ -187,9 +188,9 @@ def _validate(run: Training) -> None:
     """Validate on the development set, keep the weights if they are among the best, and save."""
     progress, settings = run.progress, run.config.training
     _count_time(run)
-    # The average is what will be used, so it is what is measured and kept.
+    # The average of the weights is what will be used, so it is measured and kept.
     with run.average.swapped_in() if run.average else nullcontext():
-        # One worker validates, and all rank the same figures: they must agree on when to end.
+        # One worker validates, and all receive its result: they must agree on when to end.
         validated = run.workers.broadcast(_try_validation(run) if run.workers.leads else "")
         if isinstance(validated, str):
             raise _diverged(run, validated)
@@ -197,7 +198,7 @@ def _validate(run: Training) -> None:
         if run.workers.leads:
             for direction in run.directions:
                 direction.selection.keep(direction.model, progress)
-    # Exactly STUCK validations: the hint is given once, early in the training.
+    # After exactly STUCK validations: the hint is printed once, early in the training.
     first, *later = (validation.loss for validation in progress.validations)
     if len(later) == STUCK - 1 and min(later) >= first:
         run.journal.say(
@@ -225,10 +226,10 @@ def _try_validation(run: Training) -> ValidationRecord | str:
 
 
 def _divergence(loss: float, symbols: int) -> str:
-    """Return what is wrong with the development loss, if training cannot recover from it; empty otherwise."""
+    """Return the reason why training cannot recover, judging by the development loss; empty if it can."""
     if not math.isfinite(loss):
         return "the loss on the development data was not finite"
-    # The loss of a uniform distribution: a model far above it has not just begun, but diverged.
+    # The loss of a uniform distribution: a model far above it has diverged.
     guess = math.log(symbols)
     if loss <= HOPELESS * guess:
         return ""
@@ -246,12 +247,13 @@ def deciding_values(run: Training, validations: Sequence[Validation]) -> Validat
 def _save(run: Training) -> None:
     """Save the state to resume from; then remove older weights that are no longer among the best.
 
-    To be called while steps are not skipped, or after a validation: an earlier state is better than a diverged one.
+    Call it only if the last step was not skipped, or after a validation: an earlier state is better than one that
+    has diverged.
     """
     _count_time(run)
     run.saved = run.progress.step
     if run.workers.leads:
-        # The state first: weights that it still counts among the best must not be removed before.
+        # The state first: weights that the saved state counts among the best must not be removed before.
         checkpoint.save(run.folder.last_state, run.learner, run.optimizer, run.progress, run.average)
         for direction in run.directions:
             direction.selection.prune(run.progress)

@@ -26,12 +26,12 @@ from dragoman.translation.source_inputs import Encoded, ModelInputs, cut, has_te
 from dragoman.translation.translation import Translation
 
 _SPACES = re.compile(r"\s\s")
-LEAST_CAPITALS = 4  # letters of a text that is taken for one in capitals, and no acronym
+LEAST_CAPITALS = 4  # letters of a text in capitals; fewer may be an acronym
 
 
 class OriginalText(NamedTuple):
-    """The first text of a sentence as the user gave it, its protected spans there, and `place`, which maps spans of
-    what the model reads to spans of it.
+    """The first text of a sentence as the user gave it, its protected spans, and `place`, which maps spans of the
+    model's input to spans of the original text.
     """
 
     text: str
@@ -40,7 +40,7 @@ class OriginalText(NamedTuple):
 
 
 def _is_in_capitals(text: str) -> bool:
-    """Return whether a text has at least LEAST_CAPITALS capitals, and no more letters in lower case than those."""
+    """Return whether a text has at least LEAST_CAPITALS capitals, and no more lower-case letters than capitals."""
     capitals = sum(map(str.isupper, text))
     return capitals >= LEAST_CAPITALS and capitals >= sum(map(str.islower, text))
 
@@ -53,11 +53,12 @@ def _unchanged(text: str) -> tuple[str, list[Span]]:
 class Sentence:
     """A text to translate, with its position `number`: `inputs` are the sources as given, `read` what the model reads.
 
-    `mark` stands before a source and names the target `language` of a multilingual model; no translation has the
-    symbols `forbidden`, `<unk>` among them. The translation begins with the text `beginning`, if there is one.
+    `mark` precedes a source and names the target `language` of a multilingual model; no translation contains the
+    symbols `forbidden`, such as `<unk>`. The translation begins with the text `beginning`, if there is one.
     `protection` finds all protected spans. `attends`: whether the model has attention. `target` is the given
-    translation of a pair, `answer` a translation that needs no search. `notes` are those of the transforms. `restore`
-    puts protected spans in the place of placeholders in a text of the model, and returns their places, too.
+    translation of a pair, `answer` a translation that needs no search. `notes` has an entry for each transform that
+    changed the sentence or needs it later. `restore` replaces placeholders in a text of the model by their protected
+    spans, and returns the positions of these, too.
     """
 
     number: int
@@ -88,7 +89,7 @@ class Sentence:
 
     def noted(self, transform: "TextTransform", note: Any = None, **changes: Any) -> "Sentence":
         """Return the sentence with the note of a transform, and other changes."""
-        # A new sentence: cached symbols depend on the text, and are computed again when they are needed.
+        # A new sentence, since cached symbols depend on the text.
         return replace(self, notes={**self.notes, transform: note}, **changes)
 
     @property
@@ -112,8 +113,8 @@ class Sentence:
 
     @property
     def has_spaces_in_a_row(self) -> bool:
-        """Whether a text has two spaces in a row, which its translation may have as well."""
-        # Of what the user gave: a span that a transform takes out may leave two spaces behind.
+        """Whether a text has two spaces in a row; its translation may have them, too."""
+        # Looks at the original text: a transform that removes a span may leave two spaces in `read`.
         return any(_SPACES.search(text) for text in self.inputs if isinstance(text, str))
 
     @property
@@ -123,7 +124,7 @@ class Sentence:
 
     @property
     def may_lack_words(self) -> bool:
-        """Whether there may be no source word that can take the place of `<unk>`."""
+        """Whether there may be no source word that can replace `<unk>`."""
         return not self.attends or self.protection is not None or not has_text(self.truncated)
 
     @property
@@ -133,7 +134,7 @@ class Sentence:
 
     @property
     def seed(self) -> int:
-        """The seed of its search: the same for the same sources, whatever else is translated."""
+        """The seed of the search: the same for the same sources, whatever else is translated."""
         seed = 0
         for source in self.truncated:
             symbols = (
@@ -141,7 +142,7 @@ class Sentence:
                 if isinstance(source, np.ndarray)
                 else "\n".join(map(str, source)).encode("utf-8", "surrogatepass")
             )
-            # Chained over the sources; a checksum of what is read is the same in every process and batch.
+            # A checksum, chained over the sources: unlike `hash`, the same in every process.
             seed = zlib.crc32(symbols, seed)
         return seed
 
@@ -154,7 +155,7 @@ class Sentence:
         if isinstance(text, str) and text != text.rstrip():
             symbols = self.writing.begun(self.encoded, text)
             if UNK in self.writing.numbering(self.encoded).ids(symbols):
-                text = text.rstrip()  # units of words have no symbol for a space at the end, which is where a word ends
+                text = text.rstrip()  # word-level models have no symbol for a space at the end
         return self.writing.prefix(self.encoded, text, self.forbidden)
 
     @cached_property
@@ -164,7 +165,7 @@ class Sentence:
 
     @cached_property
     def first_text(self) -> tuple[Language | None, str]:
-        """The first source that is a text and not blank, and what is read of it; None and "" if all are blank."""
+        """The first text source that is not blank, and its text as the model reads it; None and "" if all are blank."""
         pairs = zip(self.sources, self.read, strict=True)
         texts = [(source, str(text)) for source, text in pairs if isinstance(source, Language)]
         return next((pair for pair in texts if pair[1].strip()), (None, ""))
@@ -175,10 +176,10 @@ class Sentence:
         return self.original or OriginalText(self.first_text[1], [], lambda span: span)
 
     def accepts(self, ids: Sequence[int]) -> bool:
-        """Return whether a translation may begin with these symbols. Edits, whose words are those of a source, always
-        may.
+        """Return whether a translation may begin with these symbols; always true for edit operations, which copy words
+        of a source.
         """
-        # The usual sentence has no transform that could object.
+        # Usually no transform of the sentence could object.
         if self.writing.edited is not None or not self.notes:
             return True
         surfaces = self.writing.surfaces(self.encoded, ids)
@@ -186,7 +187,7 @@ class Sentence:
 
 
 class EncodedPair(NamedTuple):
-    """A sentence, its symbols as they are read, and those of a translation."""
+    """A sentence, its symbols as the model reads them, and the symbols of a translation."""
 
     sentence: Sentence
     encoded: list[Encoded]
@@ -194,68 +195,68 @@ class EncodedPair(NamedTuple):
 
 
 class TextTransform:
-    """A step around the model, as transforms in OpenNMT and logits processors in Hugging Face. All methods are
-    optional.
+    """A step before and after the model, like transforms in OpenNMT and logits processors in Hugging Face. All methods
+    are optional.
 
-    Sentences are prepared by all transforms in order, and translations finished in reverse order. A transform keeps
-    what it needs of a sentence in `Sentence.notes`; sentences without its note are not passed to it again, but for
-    `finish`, which `writes` may ask for. `reads` and `writes` are properties of a sentence and of a translation: those
-    for which they are false never enter the transform, so that a plain text meets none.
+    Transforms prepare a sentence in order, and finish its translation in reverse order. A transform keeps what it
+    needs later in `Sentence.notes`. `reads` and `writes` are predicates. `prepare` is skipped if `reads` is false. A
+    sentence without a note is passed only to `finish`, and only if `writes` is true.
+
+    The order of calls: `prepare`; `constraints`, `symbols` and `wrap` for the search; `finish` for each hypothesis;
+    `retry` and `missing`; `complete`.
     """
 
-    reads: "ClassVar[attrgetter[bool] | None]" = None  # of the sentences to prepare; None: all
-    writes: "ClassVar[attrgetter[bool] | None]" = None  # of the translations to finish, of sentences without a note
+    reads: "ClassVar[attrgetter[bool] | None]" = None  # predicate of a sentence; None: true
+    writes: "ClassVar[attrgetter[bool] | None]" = None  # predicate of a translation; None: false
     scores: ClassVar[bool] = False  # whether sentences with a given translation are prepared and finished, too
-    inserts: ClassVar[bool] = False  # whether `finish` inserts words that no model read, which cannot be explained
+    inserts: ClassVar[bool] = False  # whether `finish` inserts words that the model did not write; not explainable
 
     def prepare(self, sentence: Sentence) -> Sentence:
-        """Return the sentence as the model should read it (`Sentence.noted`), or with its answer."""
+        """Return the sentence as the model should read it (`Sentence.noted`), or with a known `answer`."""
         return sentence
 
     def constraints(self, batch: Sequence[Sentence], device: torch.device, *, strict: bool) -> list[Constraint]:
-        """Return constraints on the translations of a batch. `strict`: of sentences that had an unacceptable
-        translation.
+        """Return constraints on the translations of a batch. `strict`: a search without them found an unacceptable
+        translation of each sentence.
         """
         return []
 
     def symbols(self, sentence: Sentence) -> Collection[int]:
-        """Return ids of symbols that the translation may need, whatever a vocabulary shortlist has."""
+        """Return ids of symbols that the translation may need, to be added to a vocabulary shortlist."""
         return ()
 
     def wrap(self, predictor: Predictor[Any], batch: Sequence[Sentence], device: torch.device) -> Predictor[Any]:
-        """Return the predictor by which a batch is searched."""
+        """Return the predictor for the search of a batch: this one, or one that wraps it."""
         return predictor
 
     def accepts(self, sentence: Sentence, ids: Sequence[int], surfaces: Sequence[str]) -> bool:
-        """Return whether a translation may begin with these symbols, with what they spell. The best is rarely
-        unacceptable, so that a sentence is searched with this condition only if it was.
+        """Return whether a translation may begin with these symbols, which spell `surfaces`. The best translation is
+        rarely unacceptable, so a sentence is searched under this condition only after that happened.
         """
         return True
 
     def finish(self, translation: Translation, sentence: Sentence) -> Translation:
-        """Return a translation as the transforms before this one expect it."""
+        """Return the translation of a hypothesis, changed as earlier transforms expect it: the inverse of `prepare`."""
         return translation
 
     def answer(self, translation: Translation, sentence: Sentence) -> Translation:
-        """Return the same of a translation that was known, and whose text stays."""
+        """As `finish`, for a translation that was known without a search (`Sentence.answer`); keep its text."""
         return translation
 
     def retry(self, translation: Translation, sentence: Sentence) -> Sentence | None:
-        """Return the sentence as it should be searched once more, given its translation; None if that is good
-        enough.
-        """
+        """Return the sentence for another search, given its translation; None if the translation is good enough."""
         return None
 
     def missing(self, translation: Translation, sentence: Sentence) -> int:
-        """Return how many requirements a translation misses: of several, those that miss fewest are best."""
+        """Return how many requirements a translation misses; translations that miss fewer are ranked first."""
         return 0
 
     def closed(self, translation: Translation, sentence: Sentence) -> list[Span]:
-        """Return parts of the text of a translation into which nothing may be inserted."""
+        """Return spans of the text of a translation into which nothing may be inserted."""
         return []
 
     def complete(self, translation: Translation, sentence: Sentence) -> Translation:
-        """Return the chosen translation, or an alternative, when nothing else is done to it."""
+        """Return the final translation. Called last, on the chosen translation and its alternatives."""
         return translation
 
     def contrast(self, text: str, sentence: Sentence) -> str:

@@ -62,7 +62,7 @@ class Translator:
     ) -> None:
         self.processor = processor
         self.search = search
-        # Built once, and not at each call, for which its options would be checked again.
+        # Built once: at each call, its options would be checked again.
         self._own_search = search, components.build(SEARCHES, search)
         self.device = device
         self.generator = SequenceGenerator(model, processor, device)
@@ -156,30 +156,30 @@ class Translator:
         language, if the run has several (`targets`).
 
         `prefix` gives the beginning of each translation ("" = any); the translation may continue its last word. A blank
-        text stays empty, and one that stays as it is has no other beginning. After `timeout` seconds, UserError is
-        raised instead of returning translations; a Deadline may also be cancelled from another thread.
+        text stays empty, and a text that is returned unchanged ignores its prefix. After `timeout` seconds, UserError
+        is raised instead of returning translations; a Deadline may also be cancelled from another thread.
 
-        `exact`: a text that the translation memory has is translated as it is there, without a search (unless that does
-        not begin with its prefix); its attention is that of forced decoding.
+        `exact`: for a text that the translation memory has, its translation there is returned without a search (unless
+        the stored translation does not begin with the prefix); the attention is that of forced decoding.
 
-        A text in capitals, such as a heading, is read in the letter case that the model knows better, if it does, and
-        translated in capitals; not with `prefix`, `exact` or several sources.
+        A text in capitals, such as a heading, is read in lower case, if the model handles that better, and translated
+        in capitals; not with `prefix`, `exact` or several sources.
 
-        `constraints`: terms of a glossary, and what is protected though the run knows no marks for it: no model reads
-        such spans, and attention tells where they stand in the translation. A text without a letter or digit beside
-        them stays as it is. `Translation.terms` and `spans` tell what came of it.
+        `constraints`: terms of a glossary, and further spans to protect, for which the run has no placeholder tokens:
+        no model reads such spans, and attention determines their positions in the translation. A text without any other
+        letter or digit is returned unchanged. `Translation.terms` and `spans` report the results.
 
-        `risk`: of many translations that the search gives, the one with the minimum Bayes risk is best; without
-        `search` and `beam_size` they are samples.
+        `risk`: of many translations from the search, the one with the minimum Bayes risk is best; without `search` and
+        `beam_size` they are samples.
 
-        `rerank`: of many translations that the search gives, the one with the highest weighted sum of criteria is best;
-        without `search` and `beam_size` the run's own beam is as wide as that needs.
+        `rerank`: of many translations from the search, the one with the highest weighted sum of criteria is best;
+        without `search` and `beam_size`, the run's own beam is widened for that.
 
         `transforms`: text transforms of this call, in addition to those of the run.
 
-        `search` replaces the run's own search: its kind ("greedy"), as the configuration has it ({"kind": "sample",
+        `search` replaces the run's own search: a kind ("greedy"), a mapping as in the configuration ({"kind": "sample",
         "top_p": 0.9}), or a Spec. `beam_size` replaces the size of its beam (that of beam search, if it has none).
-        UserError if it cannot give `n_best` translations, or if `to` is missing or none of the run's languages.
+        UserError if the search cannot return `n_best` translations, or if `to` is missing or not a language of the run.
         """
         texts = listed(texts, "translate([text])")
         n_best = arguments.whole(n_best, "n_best", 1)
@@ -201,7 +201,7 @@ class Translator:
         sentences = self.prepare(
             texts, to=to, prefixes=prefixes, constraints=constraints, exact=exact, transforms=transforms
         )
-        # Three kinds: known ones are scored, blank ones stay, and only the others are searched.
+        # Three kinds: known translations are scored, blank texts stay, and only the others are searched.
         translations = self._answers([sentence for sentence in sentences if sentence.answer is not None], to)
         searched = [sentence for sentence in sentences if sentence.answer is None and not sentence.is_blank]
         choose = partial(self._choose, task, n_best=task.n_best if rerank else n_best, risk=risk)
@@ -270,18 +270,18 @@ class Translator:
         return Pieces(self.target)
 
     def _translated(self, task: Task, sentences: Sequence[Sentence], choose: Choice) -> dict[int, Translation]:
-        """Return the translations of these sentences by their numbers. Those for which a transform asks for it are
+        """Return the translations of these sentences by their numbers. Where a transform requests it, a sentence is
         searched again, and the better translation is kept.
         """
         best = translations = self._searched(task, sentences, choose)
-        # A transform that asks again changes the sentence, and has to come to an end by itself.
+        # A transform that retries changes the sentence, and must stop retrying by itself.
         while sentences := [
             retry for sentence in sentences if (retry := _retry(translations[sentence.number], sentence))
         ]:
             translations = self._searched(task, sentences, choose)
             for sentence in sentences:
                 pair = best[sentence.number], translations[sentence.number]
-                # The first of equals: another attempt has to be better.
+                # The earlier one if both are equal.
                 best[sentence.number] = min(pair, key=partial(worse, sentence))
         return best
 
@@ -298,7 +298,7 @@ class Translator:
         risk: MinimumBayesRisk | None = None,
     ) -> Translation:
         """Return the best of these hypotheses, with the next best that are acceptable as alternatives: `n_best`
-        different texts in all. With `risk`, that decides which are best.
+        different texts in all. With `risk`, the minimum Bayes risk decides which are best.
         """
         candidates = self._distinct(task, sentence, hypotheses)
         translations: dict[str, Translation] = {}
@@ -313,7 +313,7 @@ class Translator:
         """Yield the first hypothesis, and those that are acceptable, as translations; samples may be the same."""
         translations: dict[tuple[tuple[int, ...], tuple[str | None, ...]], Translation] = {}
         for rank, hypothesis in enumerate(hypotheses):
-            # The first is taken as it is: it was searched under the same condition, and there may be no other.
+            # The first is always taken: it was searched under the same condition, and may be the only one.
             if not rank or sentence.accepts(hypothesis.symbols):
                 key = hypothesis.symbols, hypothesis.surfaces
                 if key not in translations:
@@ -321,12 +321,12 @@ class Translator:
                 yield translations[key]
 
     def _finished(self, draft: Translation, sentence: Sentence, task: Task | None = None) -> Translation:
-        """Return a translation after all transforms, with what explains it."""
+        """Return a translation after `finish` of all transforms, with its context for explanations."""
         translation, explained = draft, None
         for transform in reversed(sentence.transforms):
             if transform in sentence.notes or (transform.writes and transform.writes(translation)):
                 if transform.inserts:
-                    # What comes after it has words that no model wrote, and which have no attention.
+                    # The translation after it has words that the model did not write and that have no attention.
                     explained = translation
                 translation = transform.finish(translation, sentence)
         pair = EncodedPair(sentence, sentence.truncated, list(draft.output_symbols))
@@ -339,9 +339,7 @@ class Translator:
         return self._finished(self.processor.blank(sentence), sentence)
 
     def _spec(self, search: str | Mapping[str, Any] | Spec | None, beam_size: int | None) -> Spec:
-        """Return the search with which to translate. ValueError for a beam size of a search that is named and
-        has none.
-        """
+        """Return the search to use. ValueError for a beam size with a search that was passed, too, and has no beam."""
         if search is None or search is self.search:
             spec = self.search
         else:
@@ -358,7 +356,7 @@ class Translator:
         to: str | None,
         chooser: MinimumBayesRisk | Reranker | None,
     ) -> Task:
-        """Return what is asked of the search."""
+        """Return the task of the search."""
         if self.generator.several and spec.options.get("coverage_penalty"):
             raise UserError("search.coverage_penalty is not supported by ensembles")
         own_spec, own_search = self._own_search
@@ -373,7 +371,7 @@ class Translator:
             fewer = f"gives {strategy.width} translations, fewer than {count} (--samples)"
             wider = "" if strategy.draws else "; use a wider beam"
             raise UserError(f"minimum Bayes risk: this search {fewer}{wider}")
-        # Samples may be the same, which counts for them; others are to be different texts.
+        # Equal samples are wanted: their number counts. All other translations must be different texts.
         spare = 0 if risk else SPARE * (count - 1)
         return Task(strategy, count, spare, self.processor.mark(to), deadline)
 
@@ -468,22 +466,22 @@ def _deadline(timeout: float | Deadline | None) -> Deadline | None:
 def _reranked(
     sentences: Sequence[Sentence], translations: Mapping[int, Translation], rerank: Reranker, n_best: int
 ) -> dict[int, Translation]:
-    """Return the best translations by the criteria, those with the fewest terms missing first."""
+    """Return the best translations by the criteria, those that miss the fewest terms first."""
     candidates = [
         Candidates(rerank.first + sentence.number, sentence.inputs, translations[sentence.number].n_best)
         for sentence in sentences
     ]
     best = dict[int, Translation]()
     for sentence, ranked in zip(sentences, rerank.ranked(candidates), strict=True):
-        # Stable: of translations that miss equally much, the order of the criteria stays.
+        # A stable sort: translations that miss equally much keep the order of the criteria.
         first, *alternatives = sorted(ranked, key=partial(_missing, sentence))[:n_best]
         best[sentence.number] = replace(first, alternatives=tuple(alternatives))
     return best
 
 
 def worse(sentence: Sentence, translation: Translation) -> tuple[bool, int]:
-    """Return what makes a translation worse: that it had to end with something missing, or the requirements that it
-    misses.
+    """Return a key that sorts translations from better to worse: whether the end was forced against the model or a
+    constraint, then the number of missed requirements.
     """
     return translation.log_prob < FORCED, _missing(sentence, translation)
 
@@ -494,13 +492,13 @@ def _missing(sentence: Sentence, translation: Translation) -> int:
 
 
 def _retry(translation: Translation, sentence: Sentence) -> Sentence | None:
-    """Return the sentence as a transform asks for it to be searched again, if one does."""
+    """Return the sentence for another search, if a transform requests one."""
     retries = (transform.retry(translation, sentence) for transform in sentence.notes)
     return next((retry for retry in retries if retry), None)
 
 
 def _completed(translation: Translation, sentence: Sentence) -> Translation:
-    """Return the translation and its alternatives, when nothing else is done to them."""
+    """Return the translation and its alternatives after `complete` of all transforms."""
     if not sentence.notes:
         return translation
     completed = [replace(entry, alternatives=()) for entry in translation.n_best]

@@ -22,7 +22,7 @@ class PreparedSource(NamedTuple):
     keys: Float[Tensor, "B S A"]
     values: Float[Tensor, "B S C"]
     mask: Bool[Tensor, "B S"]
-    terms: tuple[Any, ...] = ()  # what each term prepared from the source
+    terms: tuple[Any, ...] = ()  # computed from the source by each term
     sentences: Any = ()  # Int (B, S): the sentence number of each word of a document; -1 at padding
 
 
@@ -30,8 +30,8 @@ class AttentionHistory(NamedTuple):
     """The state of attention, passed from each step to the next."""
 
     weights: Float[Tensor, "R S"]
-    terms: tuple[Any, ...] = ()  # what each term carries
-    window: Any = ()  # what the window carries
+    terms: tuple[Any, ...] = ()  # the state of each term
+    window: Any = ()  # the state of the window
 
 
 class AttentionOutput(NamedTuple):
@@ -48,7 +48,8 @@ NO_TERMS = TermOutput(())
 class Attention(nn.Module, ABC):
     """`attention(query, embedded, attended, history)`: one step of attention to the source for each row.
 
-    Several rows, next to each other, can belong to one sentence. `embedded` is the symbol that each row read last.
+    Several neighboring rows can belong to one sentence. `embedded` is the embedding of the symbol that each row read
+    last.
     """
 
     size: int  # C, of a context
@@ -147,9 +148,7 @@ class GlobalAttention(Attention):
     def attend(
         self, query: Float[Tensor, "B T Q"], attended: PreparedSource, terms: TermOutput = NO_TERMS
     ) -> tuple[Float[Tensor, "B T S"], Context]:
-        """Return the weights of T queries per sentence, and the values read with them; the caller computes the
-        terms.
-        """
+        """Return the weights and contexts of T queries per sentence; the caller computes the terms."""
         weights = self.weights(query, attended, terms)
         return weights, self.normalizer.read(weights, attended.values)
 
@@ -182,7 +181,7 @@ def flatten_sentences(rows: Tree) -> Tree:
 
 @final
 class NoAttention(Attention):
-    """The plain encoder-decoder (CN 1.2-1.5): contexts of size 0 and weights of 0 spare callers a special case."""
+    """The plain encoder-decoder (CN 1.2-1.5): contexts of size 0 and weights of 0, so callers need no special case."""
 
     size = 0
 

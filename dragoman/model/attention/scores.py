@@ -22,10 +22,11 @@ class AlignmentScore(nn.Module, ABC):
     decoder step (T = 1) and a whole sentence (T = its length) use the same call. A score that needs queries and encoder
     states of the same size sets `equal_sizes`.
 
-    A subclass implements `energies`. The `features` of the terms are mapped to `width` numbers, which `join` combines
-    with query and keys: by default one number, added to the energy.
+    A subclass implements `energies`. The `features` of the terms are mapped to `width` numbers (W), which `join`
+    combines with query and keys: by default one number, added to the energy.
 
-    If one attention spans several sources, each source has its own parts `of_states`, and all others are shared.
+    If one attention spans several sources, each source has its own copy of the parts named in `of_states`, and all
+    others are shared.
     """
 
     equal_sizes = False
@@ -42,7 +43,7 @@ class AlignmentScore(nn.Module, ABC):
                 "use 'bilinear' or change a size"
             )
         self.state_size = state_size
-        # Not `LinearLayer`: `loop` would keep the input and gradient of every step, for a tiny matrix.
+        # Not `LinearLayer`: `loop_backend` (`model/linear.py`) would keep input and gradient of each step for a tiny W.
         self.terms = nn.Linear(features, width, bias=False) if features else None
 
     @property
@@ -51,7 +52,7 @@ class AlignmentScore(nn.Module, ABC):
         return None
 
     def share_query_parameters(self, other: "AlignmentScore") -> None:
-        """Share all parameters but those `of_states` with the score of another source."""
+        """Share all parameters except those `of_states` with the score of another source."""
         for name in {name for name, _ in self.named_children()}.difference(self.of_states):
             self.register_module(name, other.get_submodule(name))
         for name in {name for name, _ in self.named_parameters(recurse=False)}.difference(self.of_states):
@@ -128,7 +129,7 @@ class BilinearScore(AlignmentScore):
 class AdditiveScore(AlignmentScore):
     """`e_tj = v^T tanh(W s_t + U h_j + b)` (Bahdanau et al. 2015; NT (80), LH (1), Luong's "concat").
 
-    `size` is the length of v; by default that of the decoder state.
+    `size` is the length of v, by default the size of the decoder state.
     """
 
     of_states = ("state",)
@@ -152,7 +153,7 @@ class AdditiveScore(AlignmentScore):
         return self._weighed(self._sums(query, keys))
 
     def join(
-        self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"], terms: Float[Tensor, "B T S A"]
+        self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"], terms: Float[Tensor, "B T S W"]
     ) -> Float[Tensor, "B T S"]:
         """Return `v^T tanh(W s_t + U h_j + V f_tj + b)` (Cohn et al. 2016, Tu et al. 2016)."""
         return self._weighed(torch.add(self._sums(query, keys), terms, alpha=2))
@@ -189,7 +190,7 @@ class _HalfTanh(torch.autograd.Function):
 
 @final
 class LinearScore(AlignmentScore):
-    """`e_tj = w . [h_j; s_t]`, the third score of CN 3.1 exactly as printed, with no tanh.
+    """`e_tj = w . [h_j; s_t]`, the third score of CN 3.1 exactly as printed, without a tanh.
 
     The decoder's part `w_s . s_t` is the same for every j and cancels in the softmax, so these weights do not depend
     on the decoder at all. It exists to show that; use `additive` to translate.
@@ -216,8 +217,8 @@ class ConvolutionalScore(AlignmentScore):
     """`L1 = relu(conv(H; K1))`, `L2 = conv(L1; K2) * s_t`, each of its vectors scaled to length 1, `e_t = conv(L2; K3)`
     (Allamanis et al. 2016): the energy of a position depends on its neighbors.
 
-    `widths` are those of the three kernels, in positions; `size` is that of the vectors of L1, by default of the
-    decoder state. With a window, the third kernel sees only the positions in the window.
+    `widths` are the widths of the three kernels in positions; `size` is the size of the vectors of L1, by default that
+    of the decoder state. With a window, the third kernel sees only the positions in the window.
     """
 
     reads_ahead = True
@@ -251,7 +252,7 @@ class ConvolutionalScore(AlignmentScore):
 
 @final
 class UniformScore(AlignmentScore):
-    """`e_tj = 0`: every real position has the same weight; the context is their mean (SL, mean pooling)."""
+    """`e_tj = 0`: every real position has the same weight; the context is the mean of the states (SL, mean pooling)."""
 
     constant = True
 

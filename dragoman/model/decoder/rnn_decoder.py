@@ -30,15 +30,15 @@ class Masks(NamedTuple):
     fed: Tensor | None  # also of the vector read from an external memory
     context: Tensor | None
     layers: tuple[Tensor | None, ...]
-    recurrent: tuple[Tensor | None, ...]  # one per cell, that of the second cell of the first layer last
+    recurrent: tuple[Tensor | None, ...]  # one per layer, then one for the second cell of layer 1
     features: Tensor | None
 
 
 class RnnStepState(NamedTuple):
-    """What changes from step to step."""
+    """The state of the decoder that changes from step to step."""
 
     layers: tuple[CellState, ...]
-    fed: Float[Tensor, "B X"]  # what the next step is fed beside its symbol; X = 0 for `input_feeding: none`
+    fed: Float[Tensor, "B X"]  # read by the next step in addition to the symbol; X = 0 for `input_feeding: none`
     history: AttentionHistory  # of attention
     cells: Cells | tuple[()] = ()  # of an external memory
 
@@ -49,7 +49,7 @@ class _UnrolledSteps(NamedTuple):
     outputs: Float[Tensor, "B T D"]
     weights: Float[Tensor, "B T S"]
     reading: Context
-    fed: list[Float[Tensor, "B X"]]  # what each step passes to the next
+    fed: list[Float[Tensor, "B X"]]  # the vector that each step passes to the next
 
 
 @final
@@ -60,16 +60,16 @@ class RnnDecoder(Decoder):
     `after` it, with s_t as query (NT, Luong); `between` the two cells of the first layer, the conditional GRU
     (Firat and Cho; LH 4.1), with any cell. Query and state are the top layer's, except that `between` queries with
     the first cell's output (with `residual`, `before` queries with the top cell's own state). `input_feeding` is what
-    the next step receives beside its symbol: `none`, the `context` (NT (72)) or the `attentional` vector, which is
+    the next step reads in addition to its symbol: `none`, the `context` (NT (72)) or the `attentional` vector, which is
     the features (Luong's input feeding: concatenated with the embedding). `readout` is what the output layer
     reads; see `readout.py`. `external_memory` is the number of memory cells that the decoder reads and writes at each
-    step, with the state of the top layer; the vector read enters the first cell beside the symbol; see
+    step, with the state of the top layer; the vector read is another input of the first cell; see
     `external_memory.py`.
 
     `dropout` acts on contexts, fed vectors and vectors read from memory as they enter a cell, between layers, and on
     the features as the output layer reads them; `recurrent_dropout` acts on h before the recurrent matrix of a cell,
-    with one mask per cell and sentence. `size` is that of each cell's state, `readout_size` that of the features (by
-    default the size of the embeddings, so that the output layer can be tied to them).
+    with one mask per cell and sentence. `size` is the size of each cell's state, `readout_size` that of
+    the features (by default the size of the embeddings, so that the output layer can be tied to them).
     """
 
     reports_drawn = True
@@ -132,7 +132,7 @@ class RnnDecoder(Decoder):
     def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> DecoderState:
         like = layers[0][0]
         size = self.state_shape.size
-        # Drawn once: with `variational`, all steps of a sentence have the same.
+        # Drawn once: with `variational`, all steps of a sentence share a mask.
         masks = Masks(
             fed=self.dropout.mask(like, self.beside_size),
             context=self.dropout.mask(like, self.attention.size),
@@ -156,7 +156,7 @@ class RnnDecoder(Decoder):
         return DecoderStep(self.dropout.step(features, state.masks.features), step.attended.history.weights, state)
 
     def unroll(self, embedded: Float[Tensor, "B T E"], state: DecoderState) -> Unrolled:
-        """Return all steps; whatever does not depend on the loop is computed at once."""
+        """Return all steps; whatever does not depend on the loop is computed for all steps together."""
         unrolled = self._unrolled(embedded, state)
         inputs = ReadoutInputs(unrolled.outputs, unrolled.reading.context, embedded)
         features = self._with_path(self.feed.features(inputs, lambda: torch.stack(unrolled.fed, 1)), inputs)
@@ -195,11 +195,11 @@ class RnnDecoder(Decoder):
     def _unrolled(self, embedded: Float[Tensor, "B T E"], state: DecoderState) -> _UnrolledSteps:
         steps: list[StepOutput] = []
         fed: list[Tensor] = []
-        # The part of the first cell's input that is known beforehand: one product for all steps.
+        # The part of the first cell's input that is known before the loop: one product for all steps.
         projected = self.cells[0].project(embedded)
         # No state depends on these contexts: one product over all steps is faster than one for each.
         attend = self._defer_attention if self.at_once else self.attend
-        # Gradients of weights are made once behind the loop (`linear.py`): 4 % of a training step.
+        # Gradients of weights are computed once, after the loop (`linear.py`): saves 4 % of a training step.
         with loop_backend():
             for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
                 step, state = self._advance(now, now_projected, state, attend)
@@ -222,7 +222,7 @@ class RnnDecoder(Decoder):
         if self.external:
             read, cells = self.external.read(state.step_state.layers[-1][0], cells)
             beside = torch.cat([beside, read], -1)
-        # The columns of the first cell for what is fed: W [x; fed] = W_x x + W_fed fed, and W_x x is there already.
+        # The columns of the first cell for the extra input: W [x; extra] = W_x x + W_extra extra; W_x x is computed.
         if self.beside_size:
             dropped = self.dropout.step(beside, state.masks.fed)
             projected = projected + self.cells[0].project(dropped, self.input_size)
