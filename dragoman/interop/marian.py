@@ -11,7 +11,7 @@ from dragoman.configuration.components import Spec
 from dragoman.data.vocabulary import EOS, SPECIALS, UNK
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
-from dragoman.interop import marian_file, marian_options, marian_transformer, vocabulary_files
+from dragoman.interop import marian_file, marian_options, marian_rnn, marian_transformer, vocabulary_files
 from dragoman.interop.foreign_model import Array, ForeignModel, Rows, Side, TensorMap
 from dragoman.interop.marian_options import MarianOptions
 from dragoman.interop.vocabulary_files import ForeignVocabulary
@@ -23,7 +23,8 @@ from dragoman.text.words import Words
 MODELS: Final = (".npz", ".bin")
 VOCABULARIES: Final = (".spm", ".yml", ".yaml", ".json", ".txt", ".model")
 DECODERS: Final = ("decoder.yml", "*.decoder.yml")  # how `marian-decoder` is to run the model
-TYPES: Final = {"transformer": marian_transformer}
+TYPES: Final = {"transformer": marian_transformer, **dict.fromkeys(("s2s", "nematus", "amun"), marian_rnn)}
+NEMATUS: Final = ("nematus", "amun")  # types whose tensors have the names of Nematus
 
 
 def find_model(source: Path) -> Path | None:
@@ -70,7 +71,7 @@ def _opened(path: Path) -> tuple[MarianOptions, TensorMap]:
     if (kind := options.text("type")) not in TYPES:
         raise UserError(f"{path}: option type: expected {' or '.join(TYPES)}, found {kind[:60] or 'none'}")
     options.check(marian_options.SUPPORTED)
-    return options, TensorMap(path, file.tensors)
+    return options, TensorMap(path, marian_rnn.rename(file.tensors) if kind in NEMATUS else file.tensors)
 
 
 def _decoder_settings(folder: Path) -> tuple[Path | None, Mapping[str, Any]]:

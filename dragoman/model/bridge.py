@@ -50,17 +50,24 @@ class ProjectionBridge(Bridge):
     """`h_0 = tanh(W z + b)` for a vector z of the source (Bahdanau et al. 2015, A.2.2); for an LSTM also
     `c_0 = V z + d`. With several sources, z is the concatenation of their vectors.
 
-    `layers: first` initializes the first layer alone and the others from zeros (CN 1.3).
+    `layers: first` initializes the first layer alone and the others from zeros (CN 1.3). With `shared`, all layers
+    start from the same `h_0`, and an LSTM's c as well (Marian, JoeyNMT).
     """
 
     def __init__(
-        self, encoders: tuple[StateShape, ...], decoder: StateShape, *, layers: Literal["all", "first"] = "all"
+        self,
+        encoders: tuple[StateShape, ...],
+        decoder: StateShape,
+        *,
+        layers: Literal["all", "first"] = "all",
+        shared: bool = False,
     ) -> None:
         super().__init__(encoders, decoder)
         self.filled = decoder.layers if layers == "all" else 1
+        self.shared = shared
         self.projections = nn.ModuleList(
             Linear(sum(encoder.size for encoder in encoders), decoder.size)
-            for _ in range(self.filled * decoder.components)
+            for _ in range(1 if shared else self.filled * decoder.components)
         )
 
     @abstractmethod
@@ -70,9 +77,12 @@ class ProjectionBridge(Bridge):
     def forward(self, memories: tuple[Memory, ...]) -> tuple[CellState, ...]:
         vector = torch.cat([self.summary(memory) for memory in memories], -1)
         projected = [projection(vector) for projection in self.projections]
-        hidden, cells = projected[: self.filled], projected[self.filled :]
-        starts = [torch.tanh(h) for h in hidden]
-        first = tuple(zip(starts, cells, strict=True)) if cells else tuple((start,) for start in starts)
+        if self.shared:
+            first: tuple[CellState, ...] = ((torch.tanh(projected[0]),) * self.decoder.components,) * self.filled
+        else:
+            hidden, cells = projected[: self.filled], projected[self.filled :]
+            starts = [torch.tanh(h) for h in hidden]
+            first = tuple(zip(starts, cells, strict=True)) if cells else tuple((start,) for start in starts)
         return first + (self.zeros(memories),) * (self.decoder.layers - self.filled)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Annotated, TypeAlias, final
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from dragoman.configuration.components import OneOf
@@ -173,3 +174,45 @@ class GruAn(Cell):
 
 CELLS: dict[str, type[Cell]] = {"rnn": TanhRnn, "lstm": Lstm, "gru": Gru, "gru_an": GruAn}
 CellKind: TypeAlias = Annotated[str, OneOf(CELLS)]
+Transitions: TypeAlias = Annotated[int, Field(ge=0, le=20)]
+
+
+@final
+class DeepCell(Cell):
+    """Several cells in one step: the first reads the input, each transition only the state of the cell before (deep
+    transition: Pascanu et al. 2014; Miceli Barone et al. 2017).
+    """
+
+    def __init__(self, kind: CellKind, input_size: int, size: int, transitions: int, *, layer_norm: bool) -> None:
+        nn.Module.__init__(self)
+        self.size = size
+        self.first = CELLS[kind](input_size, size, layer_norm=layer_norm)
+        self.gates, self.components = self.first.gates, self.first.components
+        cells = [CELLS[kind](0, size, layer_norm=layer_norm) for _ in range(transitions)]
+        for cell in cells:  # without an input
+            cell.register_parameter("weight_input", None)
+            cell.norm_input = None
+        self.transitions = nn.ModuleList(cells)
+        self.norm_input = None  # the first cell has its own
+
+    def project(self, part: Float[Tensor, "*rows I"], first: int = 0) -> Float[Tensor, "*rows G"]:
+        return self.first.project(part, first)
+
+    def forward(
+        self, projected: Float[Tensor, "B G"], state: CellState, mask: Float[Tensor, "B D"] | None = None
+    ) -> CellState:
+        state = self.first(projected, state, mask)
+        for cell in self.transitions:
+            assert isinstance(cell, Cell)
+            state = cell(cell.bias_input.expand(len(projected), -1), state, mask)
+        return state
+
+    def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
+        raise NotImplementedError("each of its cells has its own update")
+
+
+def build_cell(kind: CellKind, input_size: int, size: int, *, layer_norm: bool = False, transitions: int = 0) -> Cell:
+    """A cell of this kind, with transitions behind it if there are any."""
+    if transitions:
+        return DeepCell(kind, input_size, size, transitions, layer_norm=layer_norm)
+    return CELLS[kind](input_size, size, layer_norm=layer_norm)

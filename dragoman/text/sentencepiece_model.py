@@ -23,6 +23,8 @@ class SentencePiece(Tokenizer):
     makes of a text, not the text.
     """
 
+    learns = False
+
     def __init__(self, pretokenizer: Pretokenizer = punctuation, *, model: Text | None = None) -> None:
         super().__init__(pretokenizer)
         self.model = model
@@ -36,8 +38,6 @@ class SentencePiece(Tokenizer):
     def fit(self, lines: Iterable[str], seed: int, reserved: Sequence[str] = ()) -> None:
         if self.model is None:
             raise InsufficientCorpusError("tokenizer: sentencepiece requires a file; set model: FILE.spm")
-        if reserved:
-            raise InsufficientCorpusError("tokenizer: sentencepiece has no symbols for spans (text.protect)")
         try:
             self.load_model(Path(self.model).read_bytes())
         except OSError as error:

@@ -50,6 +50,7 @@ class Tokenizer(ABC):
     """
 
     choosing: ClassVar[str | None] = None
+    learns: ClassVar[bool] = True  # whether its symbols come from the corpus, and not from a file
     whole_words: ClassVar[bool] = False
     complete: ClassVar[bool] = False
 

@@ -95,7 +95,11 @@ def _training_problems(config: Config) -> list[Problem]:
 
 
 def _protection(text: TextConfig) -> Iterator[Problem]:
-    """Check the regular expressions of protected spans."""
+    """Check the regular expressions of protected spans, and that there can be symbols for them."""
+    for side in ("source", "target"):
+        kind = getattr(text, side).tokenizer.kind
+        if text.protect and not TOKENIZERS[kind].learns:
+            yield Problem(("text", side, "tokenizer"), f"'{kind}' has no symbols for protected spans (text.protect)")
     for number, spec in enumerate(text.protect):
         try:
             components.build(KINDS, spec)

@@ -261,3 +261,159 @@ class Transformer:
         logs = log_softmax(self.top("decoder", x) @ matrix.T + bias)
         picked: Vector = logs[np.arange(len(target)), target]
         return picked
+
+
+S2S: Options = {
+    "type": "s2s",
+    "dim-emb": SIZE,
+    "dim-rnn": 5,
+    "enc-depth": 1,
+    "dec-depth": 1,
+    "enc-type": "bidirectional",
+    "enc-cell": "gru",
+    "dec-cell": "gru",
+    "enc-cell-depth": 1,
+    "dec-cell-base-depth": 2,
+    "dec-cell-high-depth": 1,
+    "skip": False,
+    "layer-normalization": False,
+    "tied-embeddings": False,
+    "tied-embeddings-src": False,
+    "tied-embeddings-all": False,
+    "input-types": [],
+}
+ATTENTION = 6
+
+
+def recurrent_tensors(options: Options, seed: int = 0) -> Tensors:
+    """The same of a recurrent model, with the names of `s2s`."""
+    draw, size = np.random.default_rng(seed), options["dim-rnn"]
+    arrays = Tensors()
+
+    def add(name: str, *shape: int) -> None:
+        arrays[name] = (0.5 * draw.standard_normal(shape)).astype(np.float32)
+
+    def cell(name: str, kind: str, inputs: int) -> None:
+        sides = {"U": size, "b": 1, **({"W": inputs} if inputs else {})}
+        for letter, rows in sides.items():
+            add(f"{name}_{letter}", rows, (4 if kind == "lstm" else 2) * size)
+            if kind == "gru":
+                add(f"{name}_{letter}x", rows, size)
+
+    for side in ("encoder_bi", "encoder_bi_r"):
+        for names, layer in encoder_cells(options, side):
+            for number, name in enumerate(names):
+                cell(name, options["enc-cell"], (size if layer else SIZE) if number == 0 else 0)
+    for names, inputs in decoder_cells(options):
+        for number, name in enumerate(names):
+            cell(name, options["dec-cell"], inputs if number == 0 else 0)
+    add("decoder_ff_state_W", 2 * size, size)
+    add("decoder_ff_state_b", 1, size)
+    add("decoder_W_comb_att", size, ATTENTION)
+    add("decoder_Wc_att", 2 * size, ATTENTION)
+    add("decoder_b_att", 1, ATTENTION)
+    add("decoder_U_att", ATTENTION, 1)
+    for number, rows in enumerate((SIZE, size, 2 * size)):
+        add(f"decoder_ff_logit_l1_W{number}", rows, SIZE)
+        add(f"decoder_ff_logit_l1_b{number}", 1, SIZE)
+    tables(options, add, "decoder_ff_logit_l2")
+    return arrays
+
+
+def encoder_cells(options: Options, side: str) -> list[tuple[list[str], int]]:
+    """The names of the cells of each layer of one direction, and the layer."""
+    layers = []
+    for layer in range(options["enc-depth"]):
+        base = f"{side}_l{layer + 1}" if layer else side
+        cells = [f"{base}_cell{number}" for number in range(1, options["enc-cell-depth"] + 1)]
+        layers.append(([base, *cells[1:]] if not layer else cells, layer))
+    return layers
+
+
+def decoder_cells(options: Options) -> list[tuple[list[str], int]]:
+    """The names of the cells of the decoder: before the attention, after it, of upper layers; and their inputs."""
+    size = options["dim-rnn"]
+    second = [f"decoder_cell{number}" for number in range(2, options["dec-cell-base-depth"] + 1)]
+    upper = [
+        ([f"decoder_l{layer}_cell{number}" for number in range(1, options["dec-cell-high-depth"] + 1)], size)
+        for layer in range(2, options["dec-depth"] + 1)
+    ]
+    return [(["decoder_cell1"], SIZE), (second, 2 * size), *upper]
+
+
+class Recurrent:
+    """The equations of one recurrent model."""
+
+    def __init__(self, options: Options, arrays: Tensors) -> None:
+        self.options, self.size = options, options["dim-rnn"]
+        self.w = {name: array.astype(np.float64) for name, array in arrays.items()}
+
+    def cell(self, name: str, x: Vector | None, state: tuple[Vector, Vector], final: bool) -> tuple[Vector, Vector]:
+        hidden, memory = state
+        kind = self.options["dec-cell" if name.startswith("decoder") else "enc-cell"]
+
+        def products(suffix: str) -> tuple[Vector | float, Vector, Vector]:
+            w = 0.0 if x is None else x @ self.w[f"{name}_W{suffix}"]
+            return w, hidden @ self.w[f"{name}_U{suffix}"], self.w[f"{name}_b{suffix}"][0]
+
+        w, u, b = products("")
+        if kind == "lstm":
+            forget, enter, candidate, leave = np.split(w + u + b, 4)
+            memory = sigmoid(forget) * memory + sigmoid(enter) * np.tanh(candidate)
+            return sigmoid(leave) * np.tanh(memory), memory
+        reset, keep = np.split(sigmoid(w + u + b), 2)
+        wx, ux, bx = products("x")
+        new = np.tanh(wx + reset * (ux + bx)) if final else np.tanh(wx + reset * ux + bx)
+        return (1 - keep) * new + keep * hidden, memory
+
+    def deep(
+        self, names: list[str], x: Vector, state: tuple[Vector, Vector], final: bool = False
+    ) -> tuple[Vector, Vector]:
+        for number, name in enumerate(names):
+            state = self.cell(name, x if number == 0 else None, state, final)
+        return state
+
+    def encode(self, embedded: Vector) -> Vector:
+        tops = []
+        for backward, side in ((False, "encoder_bi"), (True, "encoder_bi_r")):
+            inputs = embedded
+            for names, layer in encoder_cells(self.options, side):
+                turned = backward != (self.options["enc-type"] == "alternating" and layer % 2 == 1)
+                state, outputs = (np.zeros(self.size), np.zeros(self.size)), []
+                for x in inputs[::-1] if turned else inputs:
+                    state = self.deep(names, x, state)
+                    outputs.append(state[0])
+                states = np.array(outputs[::-1] if turned else outputs)
+                inputs = states + inputs if self.options["skip"] and layer else states
+            tops.append(inputs)
+        return np.concatenate(tops, 1)
+
+    def log_probs(self, source: list[int], target: list[int]) -> Vector:
+        """log P of each target symbol; both sentences end in the end symbol."""
+        w = self.w
+        shared = "Wemb" in w
+        states = self.encode(w["Wemb" if shared else "encoder_Wemb"][source])
+        embeddings = w["Wemb" if shared else "decoder_Wemb"]
+        first, second, *upper = [names for names, _ in decoder_cells(self.options)]
+        start = np.tanh(states.mean(0) @ w["decoder_ff_state_W"] + w["decoder_ff_state_b"][0])
+        layers = [(start, start)] * (1 + len(upper))
+        keys = states @ w["decoder_Wc_att"] + w["decoder_b_att"]
+        tied = self.options["tied-embeddings-all"] or self.options["tied-embeddings"]
+        matrix = embeddings if tied else w["decoder_ff_logit_l2_Wt"]
+        previous, logs = np.zeros(SIZE), []
+        for symbol in target:
+            middle = self.deep(first, previous, layers[0])
+            energies = (np.tanh(keys + middle[0] @ w["decoder_W_comb_att"]) @ w["decoder_U_att"])[:, 0]
+            context = np.exp(log_softmax(energies)) @ states
+            layers[0] = self.deep(second, context, middle, final=True)
+            output = layers[0][0]
+            for number, names in enumerate(upper, start=1):
+                layers[number] = self.deep(names, output, layers[number])
+                output = layers[number][0] + (output if self.options["skip"] else 0)
+            inner = sum(
+                x @ w[f"decoder_ff_logit_l1_W{number}"] + w[f"decoder_ff_logit_l1_b{number}"][0]
+                for number, x in enumerate((previous, output, context))
+            )
+            logs.append(log_softmax(np.tanh(inner) @ matrix.T + w["decoder_ff_logit_l2_b"][0])[symbol])
+            previous = embeddings[symbol]
+        return np.array(logs)

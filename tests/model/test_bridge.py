@@ -1,6 +1,6 @@
 """Bridges: the decoder's first state."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -149,3 +149,18 @@ def test_unknown_options_are_refused(kind: str) -> None:
     (problem,) = problems(BRIDGES, Spec(kind, {"layer": "first"}), ("model", "bridge"))
     assert problem.path == ("model", "bridge", "layer")
     assert ("no options" if kind in ("zero", "none") else "did you mean 'layers'") in problem.message
+
+
+@pytest.mark.spec("J7")
+@pytest.mark.parametrize("components", [1, 2])
+@pytest.mark.parametrize("layers", ["all", "first"])
+def test_a_shared_state_starts_all_layers_and_cells(layers: Literal["all", "first"], components: int) -> None:
+    bridge, source = shaken(MeanBridge(*shapes(components), layers=layers, shared=True)), memory(components=components)
+    z = loops.array(source.mean()[0])
+    expected = loops.tanh(projected(bridge, 0, z)).tolist()
+    for number, state in enumerate(bridge((source,))):
+        assert len(state) == components
+        for part in state:
+            wanted = expected if number == 0 or layers == "all" else [0.0, 0.0]
+            assert part[0].tolist() == pytest.approx(wanted, abs=1e-12)
+    assert len(list(bridge.parameters())) == 2

@@ -98,5 +98,3 @@ def test_what_cannot_be_taken_is_told(tmp_path: Path) -> None:
     (tmp_path / "bad.spm").write_text("no", "utf-8")
     with pytest.raises(UserError, match=r"bad\.spm: not a sentencepiece model"):
         SentencePiece(model=str(tmp_path / "bad.spm")).fit(iter(()), 1)
-    with pytest.raises(InsufficientCorpusError, match="no symbols for spans"):
-        SentencePiece(model="any").fit(iter(()), 1, ["\U0010ff00"])

@@ -319,3 +319,14 @@ def test_a_complete_configuration_has_every_option_of_every_part(make_config: Ca
     assert full.model.attention.score.options == {"size": None}
     assert checks.complete(full) == full
     assert full.training.optimizer.options["learning_rate"] == 0.01  # what was given stays
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_file_of_pieces_has_no_symbols_for_spans(side: str, make_config: Callable[..., Config]) -> None:
+    options: dict[str, Any] = {
+        f"text.{side}.tokenizer": {"kind": "sentencepiece", "model": "own.spm"},
+        "text.shared_vocabulary": False,
+    }
+    make_config(options)
+    with pytest.raises(ConfigError, match=rf"text\.{side}\.tokenizer: 'sentencepiece' has no symbols for protected"):
+        make_config({**options, "text.protect": "urls"})

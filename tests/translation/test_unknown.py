@@ -68,7 +68,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "words": {},
     "characters": CHARACTERS,
     "subwords": {**toy.SUBWORDS},
-    **{f"unit {kind}": units(kind) for kind in TOKENIZERS},
+    **{f"unit {kind}": units(kind) for kind, tokenizer in TOKENIZERS.items() if tokenizer.learns},
     **{f"output {kind}": {"model.output": kind} for kind in OUTPUTS},
     **{f"read by {kind}": {"model.embedding.source": kind} for kind in EMBEDDINGS},
     "no attention": {"model.attention.score": "none"},

@@ -1,6 +1,7 @@
 """The recurrent decoder."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, cast, final
 
 import torch
@@ -18,7 +19,7 @@ from dragoman.model.dropout import Dropout
 from dragoman.model.linear import loop_backend
 from dragoman.model.memory import Memory, StateShape
 from dragoman.model.readout import READOUTS, ReadoutKind, ReadoutSizes, TanhReadout
-from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState
+from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState, Transitions, build_cell
 from dragoman.model.shapes import Float
 
 Attend = Callable[[Tensor, Tensor, DecoderState], AttentionOutput]
@@ -70,6 +71,8 @@ class RnnDecoder(Decoder):
     the features as the output layer reads them; `recurrent_dropout` acts on h before the recurrent matrix of a cell,
     with one mask per cell and sentence. `size` is the size of each cell's state, `readout_size` that of
     the features (by default the size of the embeddings, so that the output layer can be tied to them).
+    `transitions` are further cells in each step of the first layer, after the one that reads the context, and
+    `upper_transitions` those of each other layer (`DeepCell`).
     """
 
     reports_drawn = True
@@ -93,6 +96,8 @@ class RnnDecoder(Decoder):
         variational: bool = True,
         recurrent_dropout: Rate = 0.0,
         layer_norm: bool = False,
+        transitions: Transitions = 0,
+        upper_transitions: Transitions = 0,
     ) -> None:
         super().__init__()
         self.attention = attend_to(size, memory_sizes)
@@ -110,11 +115,12 @@ class RnnDecoder(Decoder):
         self.beside_size = self.feed.size + (size if self.external else 0)
         column = input_size + self.beside_size
         first = column + (context if timing.first_reads_context else 0)
-        cells = nn.ModuleList(
-            CELLS[cell](inputs, size, layer_norm=layer_norm) for inputs in [first] + [size] * (layers - 1)
-        )
+        build = partial(build_cell, cell, size=size, layer_norm=layer_norm)
+        second = timing.second_reads_context
+        lowest = build(first, transitions=0 if second else transitions)
+        cells = nn.ModuleList([lowest, *(build(size, transitions=upper_transitions) for _ in range(layers - 1))])
         self.cells = cast(Sequence[Cell], cells)
-        self.second = CELLS[cell](context, size, layer_norm=layer_norm) if timing.second_reads_context else None
+        self.second = build(context, transitions=transitions) if second else None
         self.residual = residual
         self.dropout = Dropout(dropout, variational)
         self.timing = timing(self.cells[0], self.second, column, self.dropout)

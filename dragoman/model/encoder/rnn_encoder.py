@@ -11,7 +11,7 @@ from dragoman.model.dropout import Dropout
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.encoder.trees import Trees
 from dragoman.model.memory import Memory, StateShape
-from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState
+from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState, Transitions, build_cell
 from dragoman.model.shapes import Bool, Float
 from dragoman.model.unrolled import run_cell
 
@@ -24,6 +24,10 @@ class RnnEncoder(Encoder):
     states are concatenated as `h_j = [forward; backward]` (CN 1.6; NT prints the other order, which permutes the
     columns of the next matrix and changes nothing else). Layer i reads the states of layer i - 1; `residual` adds
     them to its own if sizes agree. In every direction, output states are at the positions of their symbols.
+
+    With `separate_stacks` the directions meet only above the last layer: each layer reads the states of its own
+    direction alone. With `alternating` every second layer reads the other way round (Zhou et al. 2016), and
+    `transitions` are further cells in each step (`DeepCell`).
 
     `dropout` acts on the output states of each layer, including the last, `recurrent_dropout` on h inside the
     recurrence. `variational` shares the mask of `dropout` over time; that of `recurrent_dropout` is always shared. With
@@ -43,16 +47,26 @@ class RnnEncoder(Encoder):
         variational: bool = True,
         recurrent_dropout: Rate = 0.0,
         layer_norm: bool = False,
+        separate_stacks: bool = False,
+        alternating: bool = False,
+        transitions: Transitions = 0,
         trees: bool = False,
     ) -> None:
         super().__init__()
         self.backward = {"forward": (False,), "reversed": (True,), "bidirectional": (False, True)}[direction]
-        self.reads_ahead = any(self.backward) or trees
+        if separate_stacks and len(self.backward) == 1:
+            raise ValueError("separate_stacks requires direction: bidirectional")
+        self.reads_ahead = any(self.backward) or (alternating and layers > 1) or trees
         self.size = size * len(self.backward)
         self.residual = residual
-        sizes = [input_size] + [self.size] * (layers - 1)
+        self.separate_stacks = separate_stacks
+        self.alternating = alternating
+        sizes = [input_size] + [size if separate_stacks else self.size] * (layers - 1)
         layer_list = nn.ModuleList(
-            nn.ModuleList(CELLS[cell](inputs, size, layer_norm=layer_norm) for _ in self.backward) for inputs in sizes
+            nn.ModuleList(
+                build_cell(cell, inputs, size, layer_norm=layer_norm, transitions=transitions) for _ in self.backward
+            )
+            for inputs in sizes
         )
         self.layers = cast(Iterable[Iterable[Cell]], layer_list)
         self.trees = Trees(self.size) if trees else None
@@ -63,8 +77,8 @@ class RnnEncoder(Encoder):
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory:
         states = embedded
         finals: list[CellState] = []
-        for layer in self.layers:
-            outputs, final = self._layer(layer, states, mask)
+        for number, layer in enumerate(self.layers):
+            outputs, final = self._layer(number, layer, states, mask)
             if self.residual and outputs.shape == states.shape:
                 outputs = outputs + states
             states = self.dropout(outputs)
@@ -73,11 +87,14 @@ class RnnEncoder(Encoder):
             states = self.trees(states, mask)
         return Memory(states, mask, tuple(finals))
 
-    def _layer(self, cells: Iterable[Cell], inputs: Tensor, mask: Tensor) -> tuple[Tensor, CellState]:
+    def _layer(self, number: int, cells: Iterable[Cell], states: Tensor, mask: Tensor) -> tuple[Tensor, CellState]:
         """All directions of one layer, concatenated: states (B, S, H) and the final state."""
         runs = []
-        for cell, backward in zip(cells, self.backward, strict=True):
-            drop = self.recurrent_dropout.mask(inputs[:, 0], cell.size)
-            runs.append(run_cell(cell, inputs, mask, backward=backward, mask=drop))
+        count = len(self.backward)
+        inputs = states.chunk(count, -1) if self.separate_stacks and number else (states,) * count
+        turned = self.alternating and number % 2 == 1
+        for cell, part, backward in zip(cells, inputs, self.backward, strict=True):
+            drop = self.recurrent_dropout.mask(states[:, 0], cell.size)
+            runs.append(run_cell(cell, part, mask, backward=backward != turned, mask=drop))
         final = tuple(torch.cat(parts, -1) for parts in zip(*(end for _, end in runs), strict=True))
         return torch.cat([states for states, _ in runs], -1), final

@@ -9,6 +9,7 @@ from dragoman.configuration.components import Spec, problems
 from dragoman.model.encoder.rnn_encoder import RnnEncoder
 from dragoman.model.encoder.table import ENCODERS
 from dragoman.model.memory import Memory
+from dragoman.model.recurrent import build_cell
 from tests.builders import noise, shaken
 from tests.model import loops
 
@@ -193,3 +194,55 @@ def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> N
     (problem,) = problems(ENCODERS, Spec("rnn", options), ("model", "encoder"))
     assert problem.path == ("model", "encoder", *options)
     assert message in problem.message
+
+
+@pytest.mark.spec("J7")
+@pytest.mark.parametrize("cell", ["rnn", "lstm", "gru", "gru_an"])
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_a_transition_is_a_cell_without_an_input(cell: str, layer_norm: bool) -> None:
+    """A step of two cells is a step of each, the second with an input whose matrix is 0."""
+    deep = shaken(build_cell(cell, INPUTS, SIZE, layer_norm=layer_norm, transitions=1))
+    x, state = noise(3, INPUTS), tuple(noise(3, SIZE, seed=part) for part in range(1, 1 + deep.components))
+    first, second = build_cell(cell, INPUTS, SIZE, layer_norm=layer_norm), build_cell(cell, 1, SIZE)
+    own = dict(deep.named_parameters())
+    first.double().load_state_dict({n.removeprefix("first."): p for n, p in own.items() if n.startswith("first.")})
+    if layer_norm:
+        assert deep(deep.project(x), state)[0].shape == (3, SIZE)
+        return
+    prefix = "transitions.0."
+    rest = {n.removeprefix(prefix): p for n, p in own.items() if n.startswith(prefix)}
+    second.double().load_state_dict({**rest, "weight_input": torch.zeros(len(rest["bias_input"]), 1).double()})
+    middle = first(first.project(x), state)
+    wanted = second(second.project(torch.ones(3, 1).double()), middle)
+    for part, other in zip(deep(deep.project(x), state), wanted, strict=True):
+        torch.testing.assert_close(part, other, rtol=0, atol=1e-12)
+
+
+@pytest.mark.spec("J7")
+@pytest.mark.parametrize("options", [{"layer_norm": True}, {"cell": "lstm", "recurrent_dropout": 0.1}, {}])
+def test_every_parameter_of_deep_stacks_gets_a_gradient(options: dict[str, Any]) -> None:
+    deep: dict[str, Any] = {"layers": 2, "separate_stacks": True, "alternating": True, "transitions": 2}
+    encoder = make(**deep, **options).train()
+    (encoder(noise(2, 4, INPUTS), MASK).states * noise(2, 4, 2 * SIZE, seed=1)).sum().backward()
+    for name, parameter in encoder.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().sum() > 0, name
+
+
+@pytest.mark.spec("J7")
+def test_separate_stacks_know_nothing_of_the_other_direction() -> None:
+    """Below the top the backward states change nothing in the forward ones."""
+    encoder, embedded = make(layers=3, separate_stacks=True), noise(1, 4, INPUTS)
+    before = encoder(embedded, MASK[:1]).states
+    embedded[0, 3] += 1
+    after = encoder(embedded, MASK[:1]).states
+    assert torch.equal(after[0, :3, :SIZE], before[0, :3, :SIZE])
+    assert not torch.allclose(after[0, :3, SIZE:], before[0, :3, SIZE:])
+
+
+@pytest.mark.spec("J7")
+def test_alternating_layers_read_ahead() -> None:
+    assert not make(direction="forward", layers=1, alternating=True).reads_ahead
+    assert make(direction="forward", layers=2, alternating=True).reads_ahead
+    with pytest.raises(ValueError, match="separate_stacks requires direction: bidirectional"):
+        make(direction="forward", separate_stacks=True)
