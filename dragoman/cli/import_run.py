@@ -1,7 +1,7 @@
 """`dragoman import`: a run from a checkpoint of another program."""
 
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import typer
 
@@ -24,15 +24,23 @@ class ImportOptions(NamedTuple):
             help="Vocabulary, or that of the source and that of the target. Default: those in the folder.",
         ),
     ] = None
+    positions: Annotated[
+        Literal["marian", "huggingface"],
+        typer.Option(
+            "--positions",
+            help="How positions of a Hugging Face folder are computed: as by Marian, which trained the model, or as by "
+            "Hugging Face Transformers.",
+        ),
+    ] = "marian"
     license: Annotated[str, typer.Option("--license", metavar="NAME", help="License of the model, for its card.")] = ""
 
 
 @command(name="import", epilog="Example: dragoman import opus-mt-en-de --source en --target de -o runs/en-de")
 def import_run(options: ImportOptions) -> None:
-    """Import a model that another program has trained (Marian: OPUS-MT, Firefox)."""
+    """Import a model that another program has trained (Marian, Hugging Face MarianMT: OPUS-MT, Firefox)."""
     from dragoman.interop import imported_run, table
 
-    foreign = table.read(options.model, options.vocabulary or [])
+    foreign = table.read(options.model, options.vocabulary or [], options.positions)
     imported_run.write(foreign, options.output, (options.source, options.target), options.license)
     tell(
         f"{options.output}: imported from {foreign.program}. What next:\n"

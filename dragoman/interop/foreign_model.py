@@ -1,6 +1,6 @@
 """What a checkpoint of another program is in our terms."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -67,6 +67,3 @@ class TensorMap:
         if left := sorted(self.tensors.keys() - self.used):
             raise UserError(f"{self.path}: tensor {left[0]!r}: expected no such tensor in a model of these options")
         return self.taken
-
-
-Rows: TypeAlias = Callable[[Array], Array]  # the rows of a table in the order of our vocabulary

@@ -4,21 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from dragoman.configuration import yaml_lines
-from dragoman.configuration.components import Spec
-from dragoman.data.vocabulary import EOS, SPECIALS, UNK
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
 from dragoman.interop import marian_file, marian_options, marian_rnn, marian_transformer, vocabulary_files
-from dragoman.interop.foreign_model import Array, ForeignModel, Rows, Side, TensorMap
+from dragoman.interop.foreign_model import ForeignModel, TensorMap
+from dragoman.interop.foreign_text import build_side
 from dragoman.interop.marian_options import MarianOptions
-from dragoman.interop.vocabulary_files import ForeignVocabulary
-from dragoman.text.pipeline import TextPipeline
-from dragoman.text.sentencepiece_model import SentencePiece
-from dragoman.text.tokenizer import SPACE
-from dragoman.text.words import Words
 
 MODELS: Final = (".npz", ".bin")
 VOCABULARIES: Final = (".spm", ".yml", ".yaml", ".json", ".txt", ".model")
@@ -54,15 +46,14 @@ def read(path: Path, vocabularies: Sequence[Path]) -> ForeignModel:
     sizes = options.vocabularies
     read_files = {file: vocabulary_files.read(file) for file in (source_file, target_file)}
     foreign = [read_files[source_file], read_files[target_file]]
-    sides = [
-        _side(vocabulary, size, path.parent / f"{side}.spm")
+    (source, source_rows), (target, target_rows) = (
+        build_side(vocabulary, size, path.parent / f"{side}.spm")
         for vocabulary, size, side in zip(foreign, sizes, ("source", "target"), strict=True)
-    ]
-    rows = [_rows(vocabulary, side) for vocabulary, side in zip(foreign, sides, strict=True)]
+    )
     model = of_type.configuration(options, tensors.tensors)
-    of_type.parameters(options, model, tensors, (rows[0], rows[1]))
+    of_type.parameters(options, model, tensors, (source_rows, target_rows))
     used = (path, *dict.fromkeys((source_file, target_file)))
-    return ForeignModel("Marian", used, model, _search(settings), sides[0], sides[1], tensors.finish())
+    return ForeignModel("Marian", used, model, _search(settings), source, target, tensors.finish())
 
 
 def _opened(path: Path) -> tuple[MarianOptions, TensorMap]:
@@ -117,50 +108,6 @@ def _vocabularies_in_folder(model: Path) -> list[Path]:
         names = ", ".join(path.name for path in files) or "none"
         raise UserError(f"{folder}: expected one or two vocabularies, found {names}; give --vocabulary FILE")
     return sorted(files, key=lambda path: any(part in path.name for part in ("trg", "target", "tgt")))
-
-
-def _side(vocabulary: ForeignVocabulary, size: int, segmenter: Path) -> Side:
-    """The text of one side. `size` is the number of symbols of the model, which may have more than the vocabulary."""
-    if len(vocabulary.symbols) > size:
-        raise UserError(
-            f"{vocabulary.path}: expected at most {size:,} symbols, as the model has, found {len(vocabulary.symbols):,}"
-        )
-    special = (vocabulary.end, vocabulary.unknown)
-    symbols = [symbol for number, symbol in enumerate(vocabulary.symbols) if number not in special]
-    symbols += [f"<unused {number}>" for number in range(len(vocabulary.symbols), size)]
-    model = vocabulary.model
-    if model is None and any(SPACE in symbol for symbol in symbols):
-        if not segmenter.is_file():
-            raise UserError(f"{vocabulary.path}: has pieces of sentencepiece: expected {segmenter}, found no such file")
-        model = segmenter.read_bytes()
-    if model is not None:
-        pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec("sentencepiece"))
-        assert isinstance(pipeline.tokenizer, SentencePiece)
-        try:
-            pipeline.tokenizer.load_model(model, symbols)
-        except ValueError as error:
-            raise UserError(f"{segmenter}: {error}") from error
-    else:
-        pipeline = TextPipeline(lowercase=False, pretokenizer="whitespace", tokenizer=Spec("word"))
-        assert isinstance(pipeline.tokenizer, Words)
-        pipeline.tokenizer.set_inventory(symbols)
-    return Side(pipeline, tuple(symbols))
-
-
-def _rows(vocabulary: ForeignVocabulary, side: Side) -> Rows:
-    """Arrange the rows of a table by our vocabulary: the specials, then the symbols in their order. Ours that Marian
-    does not have, `<pad>` and `<s>`, are 0.
-    """
-    count = len(side.symbols) + 2
-    remaining = [number for number in range(count) if number not in (vocabulary.end, vocabulary.unknown)]
-
-    def arrange(table: Array) -> Array:
-        arranged = np.zeros((len(SPECIALS) + len(remaining), table.shape[1]), table.dtype)
-        arranged[UNK], arranged[EOS] = table[vocabulary.unknown], table[vocabulary.end]
-        arranged[len(SPECIALS) :] = table[remaining]
-        return arranged
-
-    return arrange
 
 
 def _search(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def read(path: Path) -> MarianFile:
         problem = document.faults[0].message if document.faults else "expected options by name"
         raise UserError(f"{path}: {OPTIONS}: {problem}")
     for name, tensor in tensors.items():
-        if tensor.dtype.kind != "f":
+        if not np.issubdtype(tensor.dtype, np.floating):
             _refuse(path, name, "floating-point numbers", str(tensor.dtype))
         if not np.isfinite(tensor).all():
             _refuse(path, name, "finite numbers", "infinity or NaN")

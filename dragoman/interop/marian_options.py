@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from dragoman.errors import UserError
-from dragoman.interop.foreign_model import Array, Rows, TensorMap
+from dragoman.interop.foreign_model import TensorMap
+from dragoman.interop.foreign_text import RowOrder
 
-NEVER = -1e4  # the logit of a symbol that the other program does not have: its probability is 0
 # Options of every type that change the model, with the values that are supported.
 SUPPORTED: Final[Mapping[str, tuple[Any, ...]]] = {
     "ulr": (False,),
@@ -74,7 +74,7 @@ class MarianOptions(NamedTuple):
             (languages, output), "none"
         )
 
-    def put_tables(self, tensors: TensorMap, rows: tuple[Rows, Rows], output: str) -> None:
+    def put_tables(self, tensors: TensorMap, rows: tuple[RowOrder, RowOrder], output: str) -> None:
         """Put the embeddings of both sides and the output layer, whose names begin with `output`."""
         size, (of_source, of_target) = self.number("dim-emb"), self.vocabularies
         shared = self.tie in ("all", "languages")
@@ -90,13 +90,7 @@ class MarianOptions(NamedTuple):
         else:
             weight = tensors.take(f"{output}_Wt", (of_target, size))
         tensors.put("output.weight", rows[1](weight))
-        bias = np.zeros((of_target, 1), np.float32)
+        bias = np.zeros(of_target, np.float32)
         if not self.flag("output-omit-bias"):
-            bias = tensors.take(f"{output}_b", (1, of_target)).T
-        tensors.put("output.bias", _never(rows[1](bias), rows[1], of_target)[:, 0])
-
-
-def _never(bias: Array, arrange: Rows, count: int) -> Array:
-    """The bias with NEVER where a symbol of ours has no row of theirs."""
-    there = arrange(np.ones((count, 1), np.float32))
-    return np.where(there > 0, bias, np.float32(NEVER))
+            bias = tensors.take(f"{output}_b", (1, of_target))[0]
+        tensors.put("output.bias", rows[1].bias(bias))

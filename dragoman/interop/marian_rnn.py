@@ -6,13 +6,14 @@ outside r in the cells of encoders, in the first cell of a decoder and in those 
 others (`final`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
 
 from dragoman.errors import UserError
-from dragoman.interop.foreign_model import Array, Rows, TensorMap
+from dragoman.interop.foreign_model import Array, TensorMap
+from dragoman.interop.foreign_text import RowOrder
 from dragoman.interop.marian_options import MarianOptions
 
 CELLS: Final = {"gru": "gru", "gru-nematus": "gru", "lstm": "lstm"}
@@ -100,6 +101,20 @@ def configuration(options: MarianOptions, tensors: Mapping[str, Array]) -> dict[
     }
 
 
+def _gru_gates(tensors: TensorMap, name: str, rows: int, size: int) -> Array:
+    return np.concatenate([tensors.take(name, (rows, 2 * size)), tensors.take(f"{name}x", (rows, size))], 1)
+
+
+def _lstm_gates(tensors: TensorMap, name: str, rows: int, size: int) -> Array:
+    forget, enter, candidate, leave = np.split(tensors.take(name, (rows, 4 * size)), 4, 1)
+    return np.concatenate([enter, forget, candidate, leave], 1)
+
+
+# The gates of a matrix in our order, (rows, gates), by the kind of the cell
+GATES: Final[Mapping[str, Callable[[TensorMap, str, int, int], Array]]] = {"gru": _gru_gates, "lstm": _lstm_gates}
+RESETTING: Final = ("gru",)  # cells with a reset gate, inside which the bias of a candidate can be
+
+
 class _Tensors:
     """Maps the tensors of one model."""
 
@@ -117,7 +132,7 @@ class _Tensors:
 
     def cell(self, ours: str, theirs: str, kind: str, inputs: int, *, final: bool = False) -> None:
         """A cell, with an input of this size; 0 for a transition."""
-        inside = final and kind == "gru"
+        inside = final and kind in RESETTING
         sides = {"weight_hidden": ("U", self.size)} | ({"weight_input": ("W", inputs)} if inputs else {})
         for name, (letter, rows) in sides.items():
             self.tensors.put(f"{ours}.{name}", self._gates(theirs, letter, rows, kind).T)
@@ -128,12 +143,7 @@ class _Tensors:
 
     def _gates(self, theirs: str, letter: str, rows: int, kind: str) -> Array:
         """All gates of a matrix in our order, (rows, gates)."""
-        name = f"{theirs}_{letter}"
-        if kind == "gru":
-            parts = (self.tensors.take(name, (rows, 2 * self.size)), self.tensors.take(f"{name}x", (rows, self.size)))
-            return np.concatenate(parts, 1)
-        forget, enter, candidate, leave = np.split(self.tensors.take(name, (rows, 4 * self.size)), 4, 1)
-        return np.concatenate([enter, forget, candidate, leave], 1)
+        return GATES[kind](self.tensors, f"{theirs}_{letter}", rows, self.size)
 
     def deep_cell(self, ours: str, names: list[str], kind: str, inputs: int, *, final: bool = False) -> None:
         """A cell with its transitions."""
@@ -171,7 +181,9 @@ class _Tensors:
         self.linear("decoder.features.mix", of_inputs, self.embedding, [f"{logit}_b{number}" for number in range(3)])
 
 
-def parameters(options: MarianOptions, model: Mapping[str, Any], tensors: TensorMap, rows: tuple[Rows, Rows]) -> None:
+def parameters(
+    options: MarianOptions, model: Mapping[str, Any], tensors: TensorMap, rows: tuple[RowOrder, RowOrder]
+) -> None:
     """Put all parameters of a model. `rows` arrange the tables of the source and of the target by our vocabularies."""
     mapped = _Tensors(tensors, model)
     mapped.encoder()

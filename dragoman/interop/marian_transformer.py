@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from dragoman.errors import UserError
-from dragoman.interop.foreign_model import Array, Rows, TensorMap
+from dragoman.interop.foreign_model import Array, TensorMap
+from dragoman.interop.foreign_text import RowOrder
 from dragoman.interop.marian_options import MarianOptions
 
 EPSILON: Final = 1e-6  # of a layer norm
@@ -171,7 +172,9 @@ class _Tensors:
             self.norm(f"{ours}.norm", "decoder_top")
 
 
-def parameters(options: MarianOptions, model: Mapping[str, Any], tensors: TensorMap, rows: tuple[Rows, Rows]) -> None:
+def parameters(
+    options: MarianOptions, model: Mapping[str, Any], tensors: TensorMap, rows: tuple[RowOrder, RowOrder]
+) -> None:
     """Put all parameters of a model. `rows` arrange the tables of the source and of the target by our vocabularies."""
     mapped = _Tensors(tensors, model)
     mapped.encoder()

@@ -4,18 +4,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.errors import UserError
-from dragoman.interop import marian
+from dragoman.interop import huggingface, marian
 from dragoman.interop.foreign_model import ForeignModel
 
 
-def read(source: Path, vocabularies: Sequence[Path] = ()) -> ForeignModel:
-    """Read a checkpoint from a folder or a file, with these vocabularies or those that are with it. UserError if it is
-    missing, damaged, or of an unknown program.
+def read(source: Path, vocabularies: Sequence[Path] = (), positions: huggingface.Positions = "marian") -> ForeignModel:
+    """Read a checkpoint from a folder or a file, with these vocabularies or those that are with it. `positions` are how
+    those of a Hugging Face folder are computed. UserError if it is missing, damaged, or of an unknown program.
     """
     if not source.exists():
         raise UserError(f"{source}: no such file or folder")
     if len(vocabularies) > 2:
         raise UserError(f"--vocabulary: expected one or two files, found {len(vocabularies)}")
+    if model := huggingface.find_model(source):
+        return huggingface.read(model, vocabularies, positions)
     if model := marian.find_model(source):
         return marian.read(model, vocabularies)
-    raise UserError(f"{source}: expected a model of Marian (.npz or .bin with its vocabularies), found none")
+    raise UserError(
+        f"{source}: expected a model of Marian (.npz or .bin with its vocabularies) or a folder of Hugging Face "
+        "(config.json and model.safetensors), found none"
+    )

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import final
@@ -13,6 +14,8 @@ from dragoman.errors import UserError
 from dragoman.text.pretokenizer import Pretokenizer, punctuation
 from dragoman.text.tokenizer import SPACE, InsufficientCorpusError, Tokenizer, spell
 
+_LANGUAGE = re.compile(r">>[^<>\s]{1,40}<<")  # as OPUS-MT spells target languages
+
 
 @final
 class SentencePiece(Tokenizer):
@@ -20,7 +23,8 @@ class SentencePiece(Tokenizer):
 
     Its own normalization comes after ours. It may lose what it regards as no difference (of spaces, of width, of
     letters that NFKC makes one), and a character that it has no piece for is unknown: decoding restores what the file
-    makes of a text, not the text.
+    makes of a text, not the text. A text may begin with a symbol such as `>>fra<<`, which tells a multilingual model
+    the target language.
     """
 
     learns = False
@@ -30,6 +34,7 @@ class SentencePiece(Tokenizer):
         self.model = model
         self._processor = sentencepiece.SentencePieceProcessor()
         self._inventory: list[str] = []
+        self._languages: set[str] = set()
 
     @property
     def inventory(self) -> list[str]:
@@ -56,6 +61,7 @@ class SentencePiece(Tokenizer):
         numbers = range(self._processor.vocab_size())
         pieces = [self._processor.id_to_piece(number) for number in numbers if not self._is_special(number)]
         self._inventory = list(pieces if symbols is None else symbols)
+        self._languages = {symbol for symbol in self._inventory if _LANGUAGE.fullmatch(symbol)}
 
     def _is_special(self, number: int) -> bool:
         """Whether a piece is `<unk>`, or a control symbol such as `</s>`."""
@@ -63,6 +69,9 @@ class SentencePiece(Tokenizer):
         return special
 
     def encode(self, text: str, sample: int | None = None) -> list[str]:
+        language = _LANGUAGE.match(text)
+        if language and language[0] in self._languages:
+            return [language[0], *self.encode(text[language.end() :])]
         symbols: list[str] = self._processor.encode(text, out_type=str)
         return symbols
 

@@ -158,9 +158,9 @@ def rounded(array: npt.NDArray[np.float32], bits: int) -> tuple[npt.NDArray[Any]
     return np.rint(array * np.float32(scale)).astype({8: np.int8, 16: np.int16}[bits]), scale
 
 
-def layer_norm(x: Vector, scale: Vector, bias: Vector) -> Vector:
+def layer_norm(x: Vector, scale: Vector, bias: Vector, epsilon: float) -> Vector:
     centered = x - x.mean(-1, keepdims=True)
-    normalized: Vector = centered / np.sqrt((centered**2).mean(-1, keepdims=True) + 1e-6) * scale + bias
+    normalized: Vector = centered / np.sqrt((centered**2).mean(-1, keepdims=True) + epsilon) * scale + bias
     return normalized
 
 
@@ -178,13 +178,16 @@ def sigmoid(x: Vector) -> Vector:
 class Transformer:
     """The equations of one model."""
 
+    epsilon = 1e-6
+    start = 0.0  # the numbers of the vector that the decoder starts with
+
     def __init__(self, options: Options, arrays: Tensors) -> None:
         self.options = options
         self.w = {name: array.astype(np.float64) for name, array in arrays.items()}
         self.before = "n" in options["transformer-preprocess"]
 
     def norm(self, name: str, x: Vector, suffix: str) -> Vector:
-        return layer_norm(x, self.w[f"{name}_ln_scale{suffix}"], self.w[f"{name}_ln_bias{suffix}"])
+        return layer_norm(x, self.w[f"{name}_ln_scale{suffix}"], self.w[f"{name}_ln_bias{suffix}"], self.epsilon)
 
     def linear(self, name: str, part: str, x: Vector) -> Vector:
         product: Vector = x @ self.w[f"{name}_W{part}"] + self.w[f"{name}_b{part}"]
@@ -233,9 +236,13 @@ class Transformer:
         if self.options.get("transformer-train-position-embeddings"):
             x = embedded + self.w["Wpos"][steps.clip(max=4)]
         else:
-            angles = steps[:, None] * 10000.0 ** (-np.arange(SIZE // 2) / (SIZE // 2 - 1))
+            angles = self.angles(len(steps))
             x = np.sqrt(SIZE) * embedded + np.concatenate([np.sin(angles), np.cos(angles)], 1)
         return self.norm(f"{side}_emb", x, "_pre") if "n" in self.options["transformer-postprocess-emb"] else x
+
+    def angles(self, steps: int) -> Vector:
+        angles: Vector = np.arange(steps)[:, None] * 10000.0 ** (-np.arange(SIZE // 2) / (SIZE // 2 - 1))
+        return angles
 
     def top(self, side: str, x: Vector) -> Vector:
         return self.norm(f"{side}_top", x, "") if "n" in self.options["transformer-postprocess-top"] else x
@@ -248,7 +255,7 @@ class Transformer:
             states = self.feed_forward(f"{layer}_ffn", self.attention(f"{layer}_self", states, None))
         states = self.top("encoder", states)
         embeddings: Vector = w.get("Wemb", w.get("decoder_Wemb"))  # type: ignore[assignment]
-        x = self.entry("decoder", np.concatenate([np.zeros((1, SIZE)), embeddings[target[:-1]]]))
+        x = self.entry("decoder", np.concatenate([np.full((1, SIZE), self.start), embeddings[target[:-1]]]))
         for layer in (f"decoder_l{number}" for number in range(1, self.options["dec-depth"] + 1)):
             if self.options["transformer-decoder-autoreg"] == "rnn":
                 x = self.recurrence(f"{layer}_rnn", x)

@@ -98,3 +98,13 @@ def test_what_cannot_be_taken_is_told(tmp_path: Path) -> None:
     (tmp_path / "bad.spm").write_text("no", "utf-8")
     with pytest.raises(UserError, match=r"bad\.spm: not a sentencepiece model"):
         SentencePiece(model=str(tmp_path / "bad.spm")).fit(iter(()), 1)
+
+
+def test_a_text_may_begin_with_the_symbol_of_a_language(model: bytes) -> None:
+    """Where the vocabulary has it; elsewhere it is text, as it is within a text."""
+    text = pipeline(model, [*pipeline(model).tokenizer.inventory, ">>fra<<"])
+    cat = text.encode("cat")
+    assert text.encode(">>fra<< cat") == [">>fra<<", *cat]
+    assert text.encode(">>fra<<cat") == [">>fra<<", *cat]
+    assert ">>deu<<" not in text.encode(">>deu<< cat")
+    assert ">>fra<<" not in text.encode("cat >>fra<< cat")

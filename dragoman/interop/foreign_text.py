@@ -1,0 +1,82 @@
+"""Vocabularies of other programs as ours: text pipelines, and the order of rows in tables of symbols."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from dragoman.configuration.components import Spec
+from dragoman.data.vocabulary import EOS, SPECIALS, UNK
+from dragoman.errors import UserError
+from dragoman.interop.foreign_model import Array, Side
+from dragoman.interop.vocabulary_files import ForeignVocabulary
+from dragoman.text.pipeline import TextPipeline
+from dragoman.text.sentencepiece_model import SentencePiece
+from dragoman.text.tokenizer import SPACE
+from dragoman.text.words import Words
+
+NEVER: Final = -1e4  # the logit of a symbol that the other program does not write: its probability is 0
+
+
+class RowOrder:
+    """Arranges the rows of a table by our vocabulary: the specials, then the symbols in the order of their ids.
+
+    `size` is the number of rows, which may be larger than the vocabulary. Symbols that are `left_out` have no row of
+    ours. Our symbols that the other program does not have, `<pad>` and `<s>`, get zeros.
+    """
+
+    def __init__(self, vocabulary: ForeignVocabulary, size: int, left_out: Sequence[str] = ()) -> None:
+        self.specials = {UNK: vocabulary.unknown, EOS: vocabulary.end}
+        left = {*self.specials.values(), *(vocabulary.symbols.index(s) for s in left_out if s in vocabulary.symbols)}
+        self.numbers = [number for number in range(size) if number not in left]
+
+    def __call__(self, table: Array) -> Array:
+        arranged = np.zeros((len(SPECIALS) + len(self.numbers), *table.shape[1:]), table.dtype)
+        for ours, theirs in self.specials.items():
+            arranged[ours] = table[theirs]
+        arranged[len(SPECIALS) :] = table[self.numbers]
+        return arranged
+
+    def bias(self, bias: Array) -> Array:
+        """The bias of an output layer, with NEVER for symbols that the other program does not have."""
+        arranged = self(bias)
+        arranged[[number for number in range(len(SPECIALS)) if number not in self.specials]] = NEVER
+        return arranged
+
+
+def build_side(
+    vocabulary: ForeignVocabulary, size: int, segmenter: Path, left_out: Sequence[str] = ()
+) -> tuple[Side, RowOrder]:
+    """The text of one side, and the order of its rows. `size` is the number of symbols of the model, which may have
+    more than the vocabulary; `segmenter` is the sentencepiece model of a vocabulary of another format.
+    """
+    if len(vocabulary.symbols) > size:
+        raise UserError(
+            f"{vocabulary.path}: expected at most {size:,} symbols, as the model has, found {len(vocabulary.symbols):,}"
+        )
+    order = RowOrder(vocabulary, size, left_out)
+    count = len(vocabulary.symbols)
+    symbols = [vocabulary.symbols[n] if n < count else f"<unused {n}>" for n in order.numbers]
+    return Side(_pipeline(vocabulary, symbols, segmenter), tuple(symbols)), order
+
+
+def _pipeline(vocabulary: ForeignVocabulary, symbols: Sequence[str], segmenter: Path) -> TextPipeline:
+    """Pieces of sentencepiece, or else words between spaces."""
+    model = vocabulary.model
+    if model is None and any(SPACE in symbol for symbol in symbols):
+        if not segmenter.is_file():
+            raise UserError(f"{vocabulary.path}: has pieces of sentencepiece: expected {segmenter}, found no such file")
+        model = segmenter.read_bytes()
+    if model is None:
+        pipeline = TextPipeline(lowercase=False, pretokenizer="whitespace", tokenizer=Spec("word"))
+        assert isinstance(pipeline.tokenizer, Words)
+        pipeline.tokenizer.set_inventory(symbols)
+        return pipeline
+    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec("sentencepiece"))
+    assert isinstance(pipeline.tokenizer, SentencePiece)
+    try:
+        pipeline.tokenizer.load_model(model, symbols)
+    except ValueError as error:
+        raise UserError(f"{segmenter}: {error}") from error
+    return pipeline
