@@ -112,8 +112,10 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
 
     def start(self, memories: tuple[Memory, ...]) -> DecoderState:
         """The state before the first target symbol."""
-        attended = tuple(memory for reader, memory in zip(self.readers, memories, strict=True) if reader.attended)
-        step_state, source_state, masks = self.decoder.start(attended, self.bridge(memories))
+        attended_memories = tuple(
+            memory for reader, memory in zip(self.readers, memories, strict=True) if reader.attended
+        )
+        step_state, source_state, masks = self.decoder.start(attended_memories, self.bridge(memories))
         inputs, mapped = self.inputs.start(memories)
         return DecoderState(
             StepState(step_state, inputs), SourceState(source_state, mapped, self.output.prepare(memories)), masks

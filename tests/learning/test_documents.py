@@ -37,8 +37,8 @@ def accuracy(mark: int) -> float:
     query, right = torch.ones(ROWS, SIZE), 0.0
     for step in range(300):
         ids, answers = documents(random)
-        attended = attention.prepare(Memory(words[ids], ids >= 0, ids=ids))
-        scores = output(attention(query, query, attended, attention.start(attended)).context)
+        prepared_source = attention.prepare(Memory(words[ids], ids >= 0, ids=ids))
+        scores = output(attention(query, query, prepared_source, attention.start(prepared_source)).context)
         optimizer.zero_grad()
         nn.functional.cross_entropy(scores, answers).backward()
         optimizer.step()

@@ -22,8 +22,8 @@ def weight_behind_the_mark(score: AlignmentScore) -> float:
     for _ in range(200):
         source = torch.randint(1, WORDS, (ROWS, PLACES), generator=random)
         place = torch.randint(PLACES - 1, (ROWS, 1), generator=random)
-        attended = attention.prepare(Memory(words[source.scatter(1, place, MARK)], mask))
-        weights, _ = attention.attend(query, attended)
+        prepared_source = attention.prepare(Memory(words[source.scatter(1, place, MARK)], mask))
+        weights, _ = attention.attend(query, prepared_source)
         shifted = weights.squeeze(1).gather(1, place + 1)
         optimizer.zero_grad()
         (-shifted.log().mean()).backward()

@@ -114,10 +114,10 @@ def followed(term: str) -> float:
         """Weights (B, T, S)."""
         rows = len(ids)
         states = torch.stack([where, where**2], 1).expand(rows, -1, -1)
-        attended = whole.prepare(Memory(states, torch.ones_like(ids, dtype=torch.bool), ids=ids))
-        history, weights = whole.start(attended), []
+        prepared_source = whole.prepare(Memory(states, torch.ones_like(ids, dtype=torch.bool), ids=ids))
+        history, weights = whole.start(prepared_source), []
         for _ in range(steps):
-            history = whole(nothing[:rows], nothing[:rows], attended, history).history
+            history = whole(nothing[:rows], nothing[:rows], prepared_source, history).history
             weights.append(history.weights)
         return torch.stack(weights, 1)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.attention.normalizers import AttentionNormalizer, Context
+from dragoman.model.attention.normalizers import AttentionNormalizer, WeightedValues
 from dragoman.model.attention.scores import AlignmentScore
 from dragoman.model.attention.terms.term import AttentionTerm, TermInput, TermOutput
 from dragoman.model.linear import matmul_dtype
@@ -58,11 +58,11 @@ class Attention(nn.Module, ABC):
     @abstractmethod
     def prepare(self, memory: Memory) -> PreparedSource: ...
 
-    def start(self, attended: PreparedSource) -> AttentionHistory:
+    def start(self, prepared_source: PreparedSource) -> AttentionHistory:
         """Return the history before the first step, one row per sentence: weights of 0."""
-        values = attended.values
+        values = prepared_source.values
         return AttentionHistory(
-            values.new_zeros(attended.mask.shape, dtype=torch.promote_types(values.dtype, torch.float32))
+            values.new_zeros(prepared_source.mask.shape, dtype=torch.promote_types(values.dtype, torch.float32))
         )
 
     @abstractmethod
@@ -70,7 +70,7 @@ class Attention(nn.Module, ABC):
         self,
         query: Float[Tensor, "R Q"],
         embedded: Float[Tensor, "R E"],
-        attended: PreparedSource,
+        prepared_source: PreparedSource,
         history: AttentionHistory,
     ) -> AttentionOutput: ...
 
@@ -101,41 +101,45 @@ class GlobalAttention(Attention):
         terms = tuple(term.prepare(memory) for term in self.terms)
         return PreparedSource(self.score.keys(states, memory.mask), states, memory.mask, terms)
 
-    def start(self, attended: PreparedSource) -> AttentionHistory:
-        history = super().start(attended)
+    def start(self, prepared_source: PreparedSource) -> AttentionHistory:
+        history = super().start(prepared_source)
         return history._replace(
-            terms=tuple(map(lambda term, prepared: term.start(history.weights, prepared), self.terms, attended.terms))
+            terms=tuple(
+                map(lambda term, prepared: term.start(history.weights, prepared), self.terms, prepared_source.terms)
+            )
         )
 
     def forward(
         self,
         query: Float[Tensor, "R Q"],
         embedded: Float[Tensor, "R E"],
-        attended: PreparedSource,
+        prepared_source: PreparedSource,
         history: AttentionHistory,
     ) -> AttentionOutput:
-        terms = self.term_outputs(query, embedded, attended, history)
-        weights, reading = self.attend(group_by_sentence(query, attended), attended, terms)
+        terms = self.term_outputs(query, embedded, prepared_source, history)
+        weights, weighted_values = self.attend(group_by_sentence(query, prepared_source), prepared_source, terms)
         return AttentionOutput(
-            flatten_sentences(reading.context),
+            flatten_sentences(weighted_values.context),
             AttentionHistory(flatten_sentences(weights), terms.carried),
-            flatten_sentences(reading.drawn),
+            flatten_sentences(weighted_values.drawn),
         )
 
     def term_outputs(
         self,
         query: Float[Tensor, "R Q"],
         embedded: Float[Tensor, "R E"],
-        attended: PreparedSource,
+        prepared_source: PreparedSource,
         history: AttentionHistory,
     ) -> TermOutput:
         """Return the combined output of all terms."""
         if not self.terms:
             return NO_TERMS
-        term_input = TermInput(*(group_by_sentence(tensor, attended) for tensor in (query, embedded, history.weights)))
+        term_input = TermInput(
+            *(group_by_sentence(tensor, prepared_source) for tensor in (query, embedded, history.weights))
+        )
         outputs = [
-            term(term_input, prepared, group_by_sentence(carried, attended))
-            for term, prepared, carried in zip(self.terms, attended.terms, history.terms, strict=True)
+            term(term_input, prepared, group_by_sentence(carried, prepared_source))
+            for term, prepared, carried in zip(self.terms, prepared_source.terms, history.terms, strict=True)
         ]
         features = [output.features for output in outputs if output.features is not None]
         priors = [output.prior for output in outputs if output.prior is not None]
@@ -146,31 +150,31 @@ class GlobalAttention(Attention):
         )
 
     def attend(
-        self, query: Float[Tensor, "B T Q"], attended: PreparedSource, terms: TermOutput = NO_TERMS
-    ) -> tuple[Float[Tensor, "B T S"], Context]:
+        self, query: Float[Tensor, "B T Q"], prepared_source: PreparedSource, terms: TermOutput = NO_TERMS
+    ) -> tuple[Float[Tensor, "B T S"], WeightedValues]:
         """Return the weights and contexts of T queries per sentence; the caller computes the terms."""
-        weights = self.weights(query, attended, terms)
-        return weights, self.normalizer.read(weights, attended.values)
+        weights = self.weights(query, prepared_source, terms)
+        return weights, self.normalizer.read(weights, prepared_source.values)
 
     def weights(
-        self, query: Float[Tensor, "B T Q"], attended: PreparedSource, terms: TermOutput
+        self, query: Float[Tensor, "B T Q"], prepared_source: PreparedSource, terms: TermOutput
     ) -> Float[Tensor, "B T S"]:
-        weights: Tensor = self.normalizer(self.energies(query, attended, terms))
+        weights: Tensor = self.normalizer(self.energies(query, prepared_source, terms))
         return weights
 
     def energies(
-        self, query: Float[Tensor, "B T Q"], attended: PreparedSource, terms: TermOutput
+        self, query: Float[Tensor, "B T Q"], prepared_source: PreparedSource, terms: TermOutput
     ) -> Float[Tensor, "B T S"]:
         """Return the energies of all positions; -inf at masked positions."""
-        energies: Tensor = self.score(query, attended.keys, terms.features)
+        energies: Tensor = self.score(query, prepared_source.keys, terms.features)
         if terms.prior is not None:
             energies = energies + terms.prior
-        return energies.masked_fill(~attended.mask.unsqueeze(1), float("-inf"))
+        return energies.masked_fill(~prepared_source.mask.unsqueeze(1), float("-inf"))
 
 
-def group_by_sentence(rows: Tree, attended: PreparedSource) -> Tree:
+def group_by_sentence(rows: Tree, prepared_source: PreparedSource) -> Tree:
     """Return (R, ...) as (B, T, ...), T rows per sentence; likewise all tensors of a tuple; None stays None."""
-    sentences = attended.mask.size(0)
+    sentences = prepared_source.mask.size(0)
     return map_tensors(lambda tensor: tensor.view(sentences, -1, *tensor.shape[1:]), rows)
 
 
@@ -193,7 +197,7 @@ class NoAttention(Attention):
         self,
         query: Float[Tensor, "R Q"],
         embedded: Float[Tensor, "R E"],
-        attended: PreparedSource,
+        prepared_source: PreparedSource,
         history: AttentionHistory,
     ) -> AttentionOutput:
         return AttentionOutput(query.new_zeros(query.size(0), 0), history)

@@ -48,20 +48,20 @@ class HierarchicalAttention(Attention):
         ends = (memory.ids == self.mark).long()
         return self.words.prepare(memory)._replace(sentences=(ends.cumsum(1) - ends).masked_fill(~memory.mask, -1))
 
-    def start(self, attended: PreparedSource) -> AttentionHistory:
-        return self.words.start(attended)
+    def start(self, prepared_source: PreparedSource) -> AttentionHistory:
+        return self.words.start(prepared_source)
 
     def forward(
         self,
         query: Float[Tensor, "R Q"],
         embedded: Float[Tensor, "R E"],
-        attended: PreparedSource,
+        prepared_source: PreparedSource,
         history: AttentionHistory,
     ) -> AttentionOutput:
-        terms = self.words.term_outputs(query, embedded, attended, history)
-        queries = group_by_sentence(query, attended)  # (B, T, Q)
-        there, words = self.within(queries, attended, terms)  # (B, T, N), (B, T, N, S)
-        values = attended.values
+        terms = self.words.term_outputs(query, embedded, prepared_source, history)
+        queries = group_by_sentence(query, prepared_source)  # (B, T, Q)
+        there, words = self.within(queries, prepared_source, terms)  # (B, T, N), (B, T, N, S)
+        values = prepared_source.values
         contexts = torch.bmm(words.flatten(1, 2).to(values.dtype), values).view(*there.shape, -1)  # (B, T, N, C)
         keys = self.sentence_score.keys(flatten_sentences(contexts), flatten_sentences(there))
         energies = self.sentence_score(query.unsqueeze(1), keys).squeeze(1)  # (R, N)
@@ -73,16 +73,16 @@ class HierarchicalAttention(Attention):
         return AttentionOutput(context.squeeze(1), AttentionHistory(weights, terms.carried))
 
     def within(
-        self, query: Float[Tensor, "B T Q"], attended: PreparedSource, terms: TermOutput
+        self, query: Float[Tensor, "B T Q"], prepared_source: PreparedSource, terms: TermOutput
     ) -> tuple[Bool[Tensor, "B T N"], Float[Tensor, "B T N S"]]:
         """Return whether each sentence has a visible word, and the weights of its words, 0 at words of other
         sentences.
         """
-        numbers = attended.sentences
+        numbers = prepared_source.sentences
         # An exported graph serves any document, with as many sentences as there are words.
         count = numbers.size(1) if torch.compiler.is_exporting() else int(numbers.max()) + 1
         members = numbers.unsqueeze(1) == torch.arange(count, device=numbers.device).unsqueeze(1)  # (B, N, S)
-        energies = self.words.energies(query, attended, terms).unsqueeze(2)
+        energies = self.words.energies(query, prepared_source, terms).unsqueeze(2)
         seen = members.unsqueeze(1) & (energies > float("-inf"))
         weights = softmax(energies.masked_fill(~seen, torch.finfo(energies.dtype).min))
         return seen.any(-1), weights.masked_fill(~seen, 0)

@@ -16,8 +16,8 @@ from dragoman.model.shapes import Bool, Float, Int
 from dragoman.torch_internals import scan
 
 
-class Context(NamedTuple):
-    """The values read with the weights."""
+class WeightedValues(NamedTuple):
+    """The sums of the values, each weighted with its attention weight."""
 
     context: Float[Tensor, "B T C"]
     drawn: Int[Tensor, "B T"] | None = None  # the position that it comes from, if it is a single one
@@ -32,9 +32,9 @@ class AttentionNormalizer(nn.Module, ABC):
     @abstractmethod
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]: ...
 
-    def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> Context:
+    def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> WeightedValues:
         """Return the expectation `c_t = sum_j alpha_tj h_j`."""
-        return Context(torch.bmm(weights.to(values.dtype), values))
+        return WeightedValues(torch.bmm(weights.to(values.dtype), values))
 
 
 def softmax(energies: Float[Tensor, "*rows S"]) -> Float[Tensor, "*rows S"]:
@@ -166,11 +166,11 @@ class Hard(AttentionNormalizer):
     def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
         return softmax(energies)
 
-    def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> Context:
+    def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> WeightedValues:
         # The first of exponential waiting times with these rates is a sample; this never fails, whatever the weights.
         race = weights / torch.empty_like(weights).exponential_() if self.training else weights
         drawn = race.argmax(-1)
-        return Context(values.gather(1, drawn.unsqueeze(-1).expand(-1, -1, values.size(-1))), drawn)
+        return WeightedValues(values.gather(1, drawn.unsqueeze(-1).expand(-1, -1, values.size(-1))), drawn)
 
 
 @final

@@ -107,25 +107,29 @@ class LocalAttention(Attention):
         self.size = inner.size
 
     def prepare(self, memory: Memory) -> PreparedSource:
-        attended = self.inner.prepare(memory)
-        return attended._replace(keys=collecting(attended.keys.contiguous()), values=collecting(attended.values))
+        prepared_source = self.inner.prepare(memory)
+        return prepared_source._replace(
+            keys=collecting(prepared_source.keys.contiguous()), values=collecting(prepared_source.values)
+        )
 
-    def start(self, attended: PreparedSource) -> AttentionHistory:
-        history = self.inner.start(attended)
+    def start(self, prepared_source: PreparedSource) -> AttentionHistory:
+        history = self.inner.start(prepared_source)
         return history._replace(window=self.window.start(history.weights))
 
     def forward(
         self,
         query: Float[Tensor, "R Q"],
         embedded: Float[Tensor, "R E"],
-        attended: PreparedSource,
+        prepared_source: PreparedSource,
         history: AttentionHistory,
     ) -> AttentionOutput:
-        terms = self.inner.term_outputs(query, embedded, attended, history)
-        queries = group_by_sentence(query, attended)  # (B, T, Q)
-        centre, carried = self.window(queries, attended.mask, group_by_sentence(history.window, attended))
-        at, inside = self.positions(centre, attended.mask)
-        first = torch.arange(at.size(0), device=at.device) * attended.mask.size(1)  # of each sentence, in a flat source
+        terms = self.inner.term_outputs(query, embedded, prepared_source, history)
+        queries = group_by_sentence(query, prepared_source)  # (B, T, Q)
+        centre, carried = self.window(queries, prepared_source.mask, group_by_sentence(history.window, prepared_source))
+        at, inside = self.positions(centre, prepared_source.mask)
+        first = torch.arange(at.size(0), device=at.device) * prepared_source.mask.size(
+            1
+        )  # of each sentence, in a flat source
         rows = (at + first.view(-1, 1, 1)).flatten(0, 1)  # (B T, W)
 
         def cut(values: Tensor | None) -> Tensor | None:
@@ -136,15 +140,15 @@ class LocalAttention(Attention):
             return values.gather(2, index).flatten(0, 1).unsqueeze(1)
 
         mask = flatten_sentences(inside)
-        keys = gathered(attended.keys, rows) * mask.unsqueeze(2)  # a score may read neighbors
-        window = PreparedSource(keys, gathered(attended.values, rows), mask)
+        keys = gathered(prepared_source.keys, rows) * mask.unsqueeze(2)  # a score may read neighbors
+        window = PreparedSource(keys, gathered(prepared_source.values, rows), mask)
         words = TermOutput((), cut(terms.features), cut(terms.prior))
         weights = self.inner.weights(flatten_sentences(queries).unsqueeze(1), window, words)  # (B T, 1, W)
         if self.window.deviation is not None:
             distance = (at - centre.unsqueeze(2)).view(weights.shape)
             weights = weights * torch.exp(-(distance**2) / (2 * self.window.deviation**2))
         context, drawn = self.inner.normalizer.read(weights, window.values)
-        nothing = weights.new_zeros(*at.shape[:2], attended.mask.size(1))
+        nothing = weights.new_zeros(*at.shape[:2], prepared_source.mask.size(1))
         everywhere = nothing.scatter_add(2, at, weights.view(at.shape))  # positions outside the window add 0
         return AttentionOutput(
             context.squeeze(1),

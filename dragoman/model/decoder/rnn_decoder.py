@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dragoman.configuration.values import Layers, Rate, Size
 from dragoman.model.attention.attention import AttentionHistory, AttentionOutput, GlobalAttention
-from dragoman.model.attention.normalizers import Context
+from dragoman.model.attention.normalizers import WeightedValues
 from dragoman.model.attention.sources.combination import Combination, DecoderQuery, OneSource
 from dragoman.model.decoder.decoder import Decoder, DecoderState, DecoderStep, StepByPosition, StepsByPosition, Unrolled
 from dragoman.model.decoder.external_memory import Cells, ExternalMemory
@@ -49,7 +49,7 @@ class _UnrolledSteps(NamedTuple):
 
     outputs: Float[Tensor, "B T D"]
     weights: Float[Tensor, "B T S"]
-    reading: Context
+    weighted_values: WeightedValues
     fed: list[Float[Tensor, "B X"]]  # the vector that each step passes to the next
 
 
@@ -148,31 +148,33 @@ class RnnDecoder(Decoder):
             ),
             features=self.dropout.mask(like, self.features_size),
         )
-        attended = self.attention.prepare(memories)
+        prepared_sources = self.attention.prepare(memories)
         cells = self.external.start(memories) if self.external else ()
         step_state = RnnStepState(
-            layers, like.new_zeros(like.size(0), self.feed.size), self.attention.start(attended), cells
+            layers, like.new_zeros(like.size(0), self.feed.size), self.attention.start(prepared_sources), cells
         )
-        return DecoderState(step_state, attended, masks)
+        return DecoderState(step_state, prepared_sources, masks)
 
     def step(self, embedded: Float[Tensor, "B E"], state: DecoderState) -> DecoderStep:
         step, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
-        inputs = ReadoutInputs(step.output, step.attended.context, embedded)
+        inputs = ReadoutInputs(step.output, step.attention_output.context, embedded)
         features = self._with_path(self.feed.features(inputs, lambda: state.step_state.fed), inputs)
-        return DecoderStep(self.dropout.step(features, state.masks.features), step.attended.history.weights, state)
+        return DecoderStep(
+            self.dropout.step(features, state.masks.features), step.attention_output.history.weights, state
+        )
 
     def unroll(self, embedded: Float[Tensor, "B T E"], state: DecoderState) -> Unrolled:
         """Return all steps; whatever does not depend on the loop is computed for all steps together."""
         unrolled = self._unrolled(embedded, state)
-        inputs = ReadoutInputs(unrolled.outputs, unrolled.reading.context, embedded)
+        inputs = ReadoutInputs(unrolled.outputs, unrolled.weighted_values.context, embedded)
         features = self._with_path(self.feed.features(inputs, lambda: torch.stack(unrolled.fed, 1)), inputs)
         features = self.dropout.steps(features, state.masks.features)
-        return Unrolled(features, unrolled.weights, unrolled.reading.drawn)
+        return Unrolled(features, unrolled.weights, unrolled.weighted_values.drawn)
 
     def step_by_position(self, embedded: Float[Tensor, "R E"], state: DecoderState) -> StepByPosition:
         """Return one step of `unroll_by_position`, in evaluation."""
         step, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
-        weights = step.attended.history.weights
+        weights = step.attention_output.history.weights
         rows, width = weights.shape
         values = state.source_state.values  # (B, S, C)
         contexts = values.repeat_interleave(rows // values.size(0), 0)
@@ -215,10 +217,10 @@ class RnnDecoder(Decoder):
         if self.at_once:
             assert isinstance(self.attention, OneSource)
             assert isinstance(self.attention.attention, GlobalAttention)
-            weights, reading = self.attention.attention.attend(outputs, state.source_state)
+            weights, weighted_values = self.attention.attention.attend(outputs, state.source_state)
         else:
-            weights, reading = _stack_outputs([step.attended for step in steps])
-        return _UnrolledSteps(outputs, weights, reading, fed)
+            weights, weighted_values = _stack_outputs([step.attention_output for step in steps])
+        return _UnrolledSteps(outputs, weights, weighted_values, fed)
 
     def _advance(
         self, embedded: Tensor, projected: Tensor, state: DecoderState, attend: Attend
@@ -240,15 +242,17 @@ class RnnDecoder(Decoder):
         )
         if self.external:
             cells = self.external.write(step.layers[-1][0], cells)
-        fed = self.feed.following(state.step_state.fed, ReadoutInputs(step.output, step.attended.context, embedded))
-        return step, state._replace(step_state=RnnStepState(step.layers, fed, step.attended.history, cells))
+        fed = self.feed.following(
+            state.step_state.fed, ReadoutInputs(step.output, step.attention_output.context, embedded)
+        )
+        return step, state._replace(step_state=RnnStepState(step.layers, fed, step.attention_output.history, cells))
 
     def attend(
         self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: DecoderState
     ) -> AttentionOutput:
         decoder_query = DecoderQuery(query, embedded, state.step_state.layers[-1][0])
-        attended: AttentionOutput = self.attention(decoder_query, state.source_state, state.step_state.history)
-        return attended
+        attention_output: AttentionOutput = self.attention(decoder_query, state.source_state, state.step_state.history)
+        return attention_output
 
     def _defer_attention(
         self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: DecoderState
@@ -288,8 +292,8 @@ def _check(
         raise ValueError("readout_size requires readout: tanh or deep")
 
 
-def _stack_outputs(outputs: list[AttentionOutput]) -> tuple[Float[Tensor, "B T S"], Context]:
+def _stack_outputs(outputs: list[AttentionOutput]) -> tuple[Float[Tensor, "B T S"], WeightedValues]:
     """Return the attention outputs of all steps, in the form that `GlobalAttention.attend` returns."""
-    contexts, weights = zip(*((attended.context, attended.history.weights) for attended in outputs), strict=True)
-    drawn = [attended.drawn for attended in outputs if attended.drawn is not None]
-    return torch.stack(weights, 1), Context(torch.stack(contexts, 1), torch.stack(drawn, 1) if drawn else None)
+    contexts, weights = zip(*((output.context, output.history.weights) for output in outputs), strict=True)
+    drawn = [output.drawn for output in outputs if output.drawn is not None]
+    return torch.stack(weights, 1), WeightedValues(torch.stack(contexts, 1), torch.stack(drawn, 1) if drawn else None)

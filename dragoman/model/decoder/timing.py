@@ -22,7 +22,7 @@ class StepOutput(NamedTuple):
 
     layers: tuple[CellState, ...]
     output: Float[Tensor, "R D"]  # of the top layer
-    attended: AttentionOutput
+    attention_output: AttentionOutput
 
 
 class Timing(ABC):
@@ -56,9 +56,9 @@ class Timing(ABC):
         updated: CellState = self._first(projected, state.step_state.layers[0], state.masks.recurrent[0])
         return updated
 
-    def dropped(self, attended: AttentionOutput, state: DecoderState) -> Float[Tensor, "R C"]:
+    def dropped(self, attention_output: AttentionOutput, state: DecoderState) -> Float[Tensor, "R C"]:
         """Return the context with dropout, as it enters a cell."""
-        return self._dropout.step(attended.context, state.masks.context)
+        return self._dropout.step(attention_output.context, state.masks.context)
 
 
 @final
@@ -70,10 +70,10 @@ class AttendBefore(Timing):
     def step(
         self, projected: Float[Tensor, "R G"], state: DecoderState, attend: Attend, upper: UpperLayers
     ) -> StepOutput:
-        attended = attend(state.step_state.layers[-1][0])
+        attention_output = attend(state.step_state.layers[-1][0])
         # The columns of the context alone: x_t is projected already, for all steps at once.
-        context = self._first.project(self.dropped(attended, state), self._column)
-        return StepOutput(*upper(self.update(projected + context, state)), attended)
+        context = self._first.project(self.dropped(attention_output, state), self._column)
+        return StepOutput(*upper(self.update(projected + context, state)), attention_output)
 
 
 @final
@@ -98,9 +98,9 @@ class AttendBetween(Timing):
     ) -> StepOutput:
         assert self._second is not None
         middle = self.update(projected, state)
-        attended = attend(middle[0])
-        context = self._second.project(self.dropped(attended, state))
-        return StepOutput(*upper(self._second(context, middle, state.masks.recurrent[-1])), attended)
+        attention_output = attend(middle[0])
+        context = self._second.project(self.dropped(attention_output, state))
+        return StepOutput(*upper(self._second(context, middle, state.masks.recurrent[-1])), attention_output)
 
 
 TIMINGS: dict[str, type[Timing]] = {"before": AttendBefore, "after": AttendAfter, "between": AttendBetween}

@@ -107,11 +107,11 @@ WORDS_READ = noise(3, STEPS, SIZE, seed=5)
 
 def steps(attention: Attention, query: Tensor, source: Memory, embedded: Tensor = WORDS_READ) -> tuple[Tensor, Tensor]:
     """Contexts (B, T, C) and weights (B, T, S) of one step after the other."""
-    attended = attention.prepare(source)
-    history = attention.start(attended)
+    prepared_source = attention.prepare(source)
+    history = attention.start(prepared_source)
     contexts, weights = [], []
     for t in range(query.size(1)):
-        output = attention(query[:, t], embedded[:, t], attended, history)
+        output = attention(query[:, t], embedded[:, t], prepared_source, history)
         history = output.history
         contexts.append(output.context)
         weights.append(history.weights)
@@ -180,13 +180,13 @@ def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(varian
     source, others_read = memory(states()), noise(3, STEPS, SIZE, seed=6)
     _, one = steps(attention, queries(), source)
     _, other = steps(attention, queries(seed=7), source, others_read)
-    attended = attention.prepare(source)
-    history = select_rows(attention.start(attended), torch.tensor([0, 0, 1, 1, 2, 2]))
+    prepared_source = attention.prepare(source)
+    history = select_rows(attention.start(prepared_source), torch.tensor([0, 0, 1, 1, 2, 2]))
     first, second = (queries(), one, WORDS_READ), (queries(seed=7), other, others_read)
     for t in range(STEPS):
         query = torch.stack([first[0][:, t], second[0][:, t]], 1).flatten(0, 1)
         words = torch.stack([first[2][:, t], second[2][:, t]], 1).flatten(0, 1)
-        output = attention(query, words, attended, history)
+        output = attention(query, words, prepared_source, history)
         assert torch.allclose(output.history.weights[0::2], first[1][:, t])
         assert torch.allclose(output.history.weights[1::2], second[1][:, t])
         history = select_rows(output.history, torch.tensor([1, 0, 3, 2, 5, 4]))

@@ -45,8 +45,8 @@ def make(*terms: AttentionTerm) -> HierarchicalAttention:
 
 
 def look(attention: Attention) -> tuple[Tensor, Tensor]:
-    attended = attention.prepare(Memory(STATES, IDS != 1, ids=IDS))
-    output = attention(QUERY, QUERY, attended, attention.start(attended))
+    prepared_source = attention.prepare(Memory(STATES, IDS != 1, ids=IDS))
+    output = attention(QUERY, QUERY, prepared_source, attention.start(prepared_source))
     return output.context, output.history.weights
 
 
@@ -93,8 +93,8 @@ def test_a_document_is_not_changed_by_a_longer_one_beside_it() -> None:
         length = sum(map(len, sentences))
         one = slice(row, row + 1)
         source = Memory(STATES[one, :length], IDS[one, :length] != 1, ids=IDS[one, :length])
-        attended = attention.prepare(source)
-        alone = attention(QUERY[one], QUERY[one], attended, attention.start(attended)).history.weights
+        prepared_source = attention.prepare(source)
+        alone = attention(QUERY[one], QUERY[one], prepared_source, attention.start(prepared_source)).history.weights
         torch.testing.assert_close(alone[0], together[row, :length])
 
 

@@ -185,10 +185,10 @@ def test_hard_attention_reads_one_position_also_through_a_window(training: bool)
     attention.train(training)
     torch.manual_seed(0)
     states = noise(2, 5, 3, seed=1)
-    attended = attention.prepare(Memory(states, torch.tensor([[True] * 5, [True] * 2 + [False] * 3])))
-    history, seen = attention.start(attended), set()
+    prepared_source = attention.prepare(Memory(states, torch.tensor([[True] * 5, [True] * 2 + [False] * 3])))
+    history, seen = attention.start(prepared_source), set()
     for _ in range(4):
-        context, history, drawn = attention(noise(2, 3), noise(2, 3), attended, history)
+        context, history, drawn = attention(noise(2, 3), noise(2, 3), prepared_source, history)
         assert drawn is not None
         assert torch.equal(context, states[torch.arange(2), drawn])
         assert history.weights[torch.arange(2), drawn].gt(0).all()

@@ -223,8 +223,8 @@ def test_features_stand_inside_the_tanh_of_the_additive_score_and_beside_every_o
     whole = attention(score, "position", "coverage", "markov")
     p = loops.numbers(whole.score)
     states = noise(1, PLACES, 3)
-    attended = whole.prepare(Memory(states, torch.ones(1, PLACES, dtype=torch.bool), ids=IDS[:1]))
-    history = whole.start(attended)
+    prepared_source = whole.prepare(Memory(states, torch.ones(1, PLACES, dtype=torch.bool), ids=IDS[:1]))
+    history = whole.start(prepared_source)
     past = [[0.0] * (PLACES + 2)]  # with a zero before and after the sentence
     for t in range(1, STEPS + 1):
         query = QUERIES[:1, t - 1]
@@ -238,9 +238,9 @@ def test_features_stand_inside_the_tanh_of_the_additive_score_and_beside_every_o
                 inside = inside + loops.times(p["state.weight"], array(states[0, j - 1]))
                 energies.append(loops.dot(p["vector"], loops.tanh(inside)))
             else:
-                plain = whole.score.energies(query.unsqueeze(1), attended.keys)[0, 0, j - 1]
+                plain = whole.score.energies(query.unsqueeze(1), prepared_source.keys)[0, 0, j - 1]
                 energies.append(plain.item() + extra[0])
-        history = whole(query, READ[:1, t - 1], attended, history).history
+        history = whole(query, READ[:1, t - 1], prepared_source, history).history
         expected = loops.softmax(energies).tolist()
         assert history.weights[0].tolist() == pytest.approx(expected, abs=1e-12)
         past.append([0.0, *expected, 0.0])
@@ -252,10 +252,10 @@ def test_under_autocast_what_adds_up_keeps_its_precision(kind: str) -> None:
     memory = Memory(noise(ROWS, PLACES, 3).float(), MASK, ids=IDS)
 
     def last() -> AttentionHistory:
-        attended = whole.prepare(memory)
-        history = whole.start(attended)
+        prepared_source = whole.prepare(memory)
+        history = whole.start(prepared_source)
         for t in range(STEPS):
-            history = whole(QUERIES[:, t].float(), READ[:, t].float(), attended, history).history
+            history = whole(QUERIES[:, t].float(), READ[:, t].float(), prepared_source, history).history
         return history
 
     exact = last()

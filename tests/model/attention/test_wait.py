@@ -31,10 +31,10 @@ def waiting(k: int) -> GlobalAttention:
 
 def unrolled(attention: Attention) -> torch.Tensor:
     """Weights (B, T, S) of some steps."""
-    attended = attention.prepare(Memory(noise(2, PLACES, SIZE, seed=1), MASK))
-    history, queries, weights = attention.start(attended), noise(2, STEPS, SIZE), []
+    prepared_source = attention.prepare(Memory(noise(2, PLACES, SIZE, seed=1), MASK))
+    history, queries, weights = attention.start(prepared_source), noise(2, STEPS, SIZE), []
     for t in range(STEPS):
-        history = attention(queries[:, t], queries[:, t], attended, history).history
+        history = attention(queries[:, t], queries[:, t], prepared_source, history).history
         weights.append(history.weights)
     return torch.stack(weights, 1)
 

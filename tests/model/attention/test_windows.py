@@ -30,11 +30,11 @@ def make(window: Window) -> LocalAttention:
 
 def steps(attention: Attention, states: Tensor = STATES, count: int = STEPS) -> tuple[Tensor, Tensor]:
     """Contexts (B, T, C) and weights (B, T, S)."""
-    attended = attention.prepare(Memory(states, MASK))
-    history = attention.start(attended)
+    prepared_source = attention.prepare(Memory(states, MASK))
+    history = attention.start(prepared_source)
     outputs = []
     for query in QUERIES[:, :count].unbind(1):
-        output = attention(query, query, attended, history)
+        output = attention(query, query, prepared_source, history)
         history = output.history
         outputs.append((output.context, history.weights))
     contexts, weights = zip(*outputs, strict=True)
@@ -147,30 +147,30 @@ def test_what_a_pass_left_on_its_way_is_no_part_of_the_next() -> None:
     """A pass that ends before the source leaves there what it has gathered."""
     attention = make(Monotonic(SIZE, width=1))
     states = STATES.clone().requires_grad_()
-    attended = attention.prepare(Memory(states, MASK))
-    context = attention(QUERIES[:, 0], QUERIES[:, 0], attended, attention.start(attended)).context.sum()
+    prepared_source = attention.prepare(Memory(states, MASK))
+    context = attention(QUERIES[:, 0], QUERIES[:, 0], prepared_source, attention.start(prepared_source)).context.sum()
     wanted = torch.autograd.grad(context, states, retain_graph=True)[0]
 
     def stopped() -> None:
         """A pass as far as keys and values, which get no gradient of their own."""
-        inputs = (attended.keys, attended.values)
+        inputs = (prepared_source.keys, prepared_source.values)
         torch.autograd.grad(context, inputs, retain_graph=True, allow_unused=True)
 
     stopped()
     (again,) = torch.autograd.grad(context, states, retain_graph=True)
     assert torch.equal(again, wanted)
     stopped()
-    (whole,) = torch.autograd.grad(attended.values.sum(), states, retain_graph=True)
+    (whole,) = torch.autograd.grad(prepared_source.values.sum(), states, retain_graph=True)
     assert torch.equal(whole, torch.ones_like(whole))
 
 
 def test_a_source_that_is_read_both_through_a_window_and_as_a_whole_gets_both_gradients() -> None:
     attention = make(Monotonic(SIZE, width=1))
     states = STATES.clone().requires_grad_()
-    attended = attention.prepare(Memory(states, MASK))
-    context = attention(QUERIES[:, 0], QUERIES[:, 0], attended, attention.start(attended)).context
+    prepared_source = attention.prepare(Memory(states, MASK))
+    context = attention(QUERIES[:, 0], QUERIES[:, 0], prepared_source, attention.start(prepared_source)).context
     (one,) = torch.autograd.grad(context.sum(), states, retain_graph=True)
-    (both,) = torch.autograd.grad(context.sum() + attended.values.sum(), states)
+    (both,) = torch.autograd.grad(context.sum() + prepared_source.values.sum(), states)
     assert torch.allclose(both, one + 1)
 
 

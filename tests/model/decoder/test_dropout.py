@@ -69,11 +69,11 @@ def test_the_mask_of_a_context_is_applied_where_it_enters_a_cell(attend: str) ->
     model = build_model(decoder={"attend": attend, "dropout": 0.5})
     state = model.start(model.encode(BATCH.sources))
     state = state._replace(masks=state.masks._replace(context=torch.zeros(3, SIZE).double()))
-    attended = state.source_state.decoder
-    attended = attended._replace(values=attended.values + noise(*attended.values.shape))
+    prepared_source = state.source_state.decoder
+    prepared_source = prepared_source._replace(values=prepared_source.values + noise(*prepared_source.values.shape))
     symbols = torch.tensor([4, 5, 6])
     one = model.step(symbols, state)
-    other = model.step(symbols, state._replace(source_state=state.source_state._replace(decoder=attended)))
+    other = model.step(symbols, state._replace(source_state=state.source_state._replace(decoder=prepared_source)))
     assert torch.equal(one.state.step_state.decoder.layers[0][0], other.state.step_state.decoder.layers[0][0])
     assert not torch.equal(one.features, other.features)
 

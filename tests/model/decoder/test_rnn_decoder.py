@@ -127,8 +127,8 @@ def test_the_second_cell_of_the_conditional_gru() -> None:
     word = model.target_embedding(torch.full((3,), BOS))
     middle = decoder.cells[0](decoder.cells[0].project(word), state)[0]
     attention = decoder.attention.attention
-    attended = attention.prepare(memory)
-    c = attention(middle, word, attended, attention.start(attended)).context
+    prepared_source = attention.prepare(memory)
+    c = attention(middle, word, prepared_source, attention.start(prepared_source)).context
     w_r, w_z, w = second.weight_input.split(SIZE)
     u_r, u_z, u = second.weight_hidden.split(SIZE)
     r = torch.sigmoid(c @ w_r.T + middle @ u_r.T)

@@ -19,7 +19,7 @@ from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.alignment_model import ChainedAlignment
 from dragoman.model.attention.chain import NEVER, Chain, log_weights
-from dragoman.model.attention.normalizers import AttentionNormalizer, Context
+from dragoman.model.attention.normalizers import AttentionNormalizer, WeightedValues
 from dragoman.model.decoder.rnn_decoder import RnnDecoder
 from dragoman.model.output.output import Readout
 from dragoman.model.seq2seq import Seq2Seq
@@ -306,9 +306,9 @@ class FixedPositions(AttentionNormalizer):
     def forward(self, energies: Tensor) -> Tensor:
         return torch.softmax(energies, -1)
 
-    def read(self, weights: Tensor, values: Tensor) -> Context:
+    def read(self, weights: Tensor, values: Tensor) -> WeightedValues:
         position = next(self.positions)
-        return Context(values[:, position : position + 1], torch.full(weights.shape[:2], position))
+        return WeightedValues(values[:, position : position + 1], torch.full(weights.shape[:2], position))
 
 
 ONE = pairs([[4]], [[5, 6]])

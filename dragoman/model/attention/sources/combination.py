@@ -37,14 +37,16 @@ class Combination(nn.Module, ABC):
         """Prepare the sources for attention, once per sentence."""
 
     @abstractmethod
-    def start(self, attended: Any) -> AttentionHistory:
+    def start(self, prepared_sources: Any) -> AttentionHistory:
         """Return the history before the first step, one row per sentence: weights of 0."""
 
     @abstractmethod
-    def forward(self, decoder_query: DecoderQuery, attended: Any, history: AttentionHistory) -> AttentionOutput: ...
+    def forward(
+        self, decoder_query: DecoderQuery, prepared_sources: Any, history: AttentionHistory
+    ) -> AttentionOutput: ...
 
     @abstractmethod
-    def by_source(self, weights: Float[Tensor, "*_ S"], attended: Any) -> tuple[Float[Tensor, "*_ _"], ...]:
+    def by_source(self, weights: Float[Tensor, "*_ S"], prepared_sources: Any) -> tuple[Float[Tensor, "*_ _"], ...]:
         """Return the weights split by source, that of a sentinel last."""
 
 
@@ -71,12 +73,12 @@ class OneSource(Combination):
         (memory,) = memories
         return self.attention.prepare(memory)
 
-    def start(self, attended: Any) -> AttentionHistory:
-        return self.attention.start(attended)
+    def start(self, prepared_sources: Any) -> AttentionHistory:
+        return self.attention.start(prepared_sources)
 
-    def forward(self, decoder_query: DecoderQuery, attended: Any, history: AttentionHistory) -> AttentionOutput:
-        output: AttentionOutput = self.attention(decoder_query.query, decoder_query.embedded, attended, history)
+    def forward(self, decoder_query: DecoderQuery, prepared_sources: Any, history: AttentionHistory) -> AttentionOutput:
+        output: AttentionOutput = self.attention(decoder_query.query, decoder_query.embedded, prepared_sources, history)
         return output
 
-    def by_source(self, weights: Float[Tensor, "*_ S"], attended: Any) -> tuple[Float[Tensor, "*_ _"], ...]:
+    def by_source(self, weights: Float[Tensor, "*_ S"], prepared_sources: Any) -> tuple[Float[Tensor, "*_ _"], ...]:
         return (weights,)

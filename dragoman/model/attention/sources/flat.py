@@ -98,9 +98,9 @@ class Flat(Combination):
         values = [self.project(number, source.values) for number, source in enumerate(sources)]
         return ConcatenatedSources(sources, torch.cat(values, 1))
 
-    def start(self, attended: ConcatenatedSources) -> AttentionHistory:
+    def start(self, prepared_sources: ConcatenatedSources) -> AttentionHistory:
         histories = tuple(
-            attention.start(source) for attention, source in zip(self.attentions, attended.sources, strict=True)
+            attention.start(source) for attention, source in zip(self.attentions, prepared_sources.sources, strict=True)
         )
         weights = [history.weights for history in histories]
         if self.sentinel:
@@ -109,13 +109,13 @@ class Flat(Combination):
         return AttentionHistory(torch.cat(weights, -1), histories)
 
     def forward(
-        self, decoder_query: DecoderQuery, attended: ConcatenatedSources, history: AttentionHistory
+        self, decoder_query: DecoderQuery, prepared_sources: ConcatenatedSources, history: AttentionHistory
     ) -> AttentionOutput:
-        sentences = attended.values.size(0)
+        sentences = prepared_sources.values.size(0)
         energies: list[Tensor] = []
         carried: list[Any] = []
         for number, (attention, source, past) in enumerate(
-            zip(self.attentions, attended.sources, history.terms, strict=True)
+            zip(self.attentions, prepared_sources.sources, history.terms, strict=True)
         ):
             terms = attention.term_outputs(decoder_query.query, decoder_query.embedded, source, past)
             energies.append(
@@ -129,13 +129,13 @@ class Flat(Combination):
             energy = self.sentinel_score(decoder_query.query.unsqueeze(1), keys) + self.bias[-1]
             energies.append(energy.view(sentences, -1, 1))
         weights = self._normalized(torch.cat(energies, -1))  # (B, T, S)
-        values = attended.values
+        values = prepared_sources.values
         # The sentinel differs from row to row, unlike the values of a sentence, so it is added apart.
         context = flatten_sentences(torch.bmm(weights[..., : values.size(1)].to(values.dtype), values))
         flat: Tensor = flatten_sentences(weights)
         if alone is not None:
             context = context + flat[:, -1:].to(values.dtype) * self.project(len(self.attentions), alone).squeeze(1)
-        parts = self.by_source(flat, attended)
+        parts = self.by_source(flat, prepared_sources)
         histories = tuple(AttentionHistory(part, state) for part, state in zip(parts, carried, strict=False))
         return AttentionOutput(context, AttentionHistory(flat, histories))
 
@@ -146,9 +146,9 @@ class Flat(Combination):
         return weights.masked_fill(nothing, 0.0)
 
     def by_source(
-        self, weights: Float[Tensor, "*_ S"], attended: ConcatenatedSources
+        self, weights: Float[Tensor, "*_ S"], prepared_sources: ConcatenatedSources
     ) -> tuple[Float[Tensor, "*_ _"], ...]:
-        widths = [source.mask.size(1) for source in attended.sources]
+        widths = [source.mask.size(1) for source in prepared_sources.sources]
         return torch.split(weights, [*widths, 1] if self.sentinel else widths, -1)
 
 

@@ -45,9 +45,9 @@ class Separate(Combination):
         prepared = (attention.prepare(memory) for attention, memory in zip(self.attentions, opened, strict=True))
         return SeparateSources(tuple(prepared), there)
 
-    def start(self, attended: SeparateSources) -> AttentionHistory:
+    def start(self, prepared_sources: SeparateSources) -> AttentionHistory:
         histories = tuple(
-            attention.start(source) for attention, source in zip(self.attentions, attended.sources, strict=True)
+            attention.start(source) for attention, source in zip(self.attentions, prepared_sources.sources, strict=True)
         )
         return AttentionHistory(self.joined([history.weights for history in histories]), histories)
 
@@ -56,10 +56,10 @@ class Separate(Combination):
         return torch.cat(weights, -1)
 
     def forward(
-        self, decoder_query: DecoderQuery, attended: SeparateSources, history: AttentionHistory
+        self, decoder_query: DecoderQuery, prepared_sources: SeparateSources, history: AttentionHistory
     ) -> AttentionOutput:
-        there = attended.of(decoder_query.query)
-        parts = zip(self.attentions, attended.sources, history.terms, strict=True)
+        there = prepared_sources.of(decoder_query.query)
+        parts = zip(self.attentions, prepared_sources.sources, history.terms, strict=True)
         columns = torch.split(there, 1, 1)
         outputs = [attention(decoder_query.query, decoder_query.embedded, *rest) for attention, *rest in parts]
         contexts = [output.context * column for output, column in zip(outputs, columns, strict=True)]
@@ -77,8 +77,10 @@ class Separate(Combination):
     ) -> tuple[Float[Tensor, "R C"], Float[Tensor, "R S"]]:
         """Return the context, and the weights of all sources."""
 
-    def by_source(self, weights: Float[Tensor, "*_ S"], attended: SeparateSources) -> tuple[Float[Tensor, "*_ _"], ...]:
-        widths = [source.mask.size(1) for source in attended.sources]
+    def by_source(
+        self, weights: Float[Tensor, "*_ S"], prepared_sources: SeparateSources
+    ) -> tuple[Float[Tensor, "*_ _"], ...]:
+        widths = [source.mask.size(1) for source in prepared_sources.sources]
         rest = weights.size(-1) - sum(widths)
         return torch.split(weights, [*widths, rest] if rest else widths, -1)
 

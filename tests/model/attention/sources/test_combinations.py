@@ -97,9 +97,9 @@ def loop(
 
 def assert_printed(name: str, combination: Combination, read: tuple[Memory, ...], score: str = "additive") -> None:
     """Contexts are those of the loops, and so are the weights of every source and of the sentinel."""
-    question, attended = make_query(), combination.prepare(read)
-    output = combination(question, attended, combination.start(attended))
-    weights = combination.by_source(output.history.weights, attended)
+    question, prepared_sources = make_query(), combination.prepare(read)
+    output = combination(question, prepared_sources, combination.start(prepared_sources))
+    weights = combination.by_source(output.history.weights, prepared_sources)
     for row in range(BATCH):
         expected = loop(name, combination, question, read, row, score)
         np.testing.assert_allclose(loops.array(output.context[row]), expected.context, atol=1e-10)
@@ -137,15 +137,15 @@ def walk(
     combination: Combination, read: tuple[Memory, ...], rows: Tensor | None = None, extreme: int = 0
 ) -> Iterator[tuple[Tensor, tuple[Tensor, ...]]]:
     """Contexts and weights by source of three steps."""
-    attended = combination.prepare(read)
-    history = combination.start(attended)
+    prepared_sources = combination.prepare(read)
+    history = combination.start(prepared_sources)
     for t in range(3):
         question = make_query(seed=t)
         if rows is not None:
             question = DecoderQuery(*(part[rows] for part in question))
-        output = combination(question, attended, history)
+        output = combination(question, prepared_sources, history)
         history = output.history
-        yield output.context, combination.by_source(history.weights, attended)
+        yield output.context, combination.by_source(history.weights, prepared_sources)
 
 
 each_kind = pytest.mark.parametrize("name", KINDS)
@@ -241,23 +241,23 @@ def test_terms_know_the_past_of_their_own_source(name: str, term: str) -> None:
 def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(name: str) -> None:
     sizes = sizes_of(name, 2)
     combination, read = make(name, sizes, terms=("coverage", "markov")), memories(sizes)
-    attended = combination.prepare(read)
+    prepared_sources = combination.prepare(read)
 
     def alone(seed: int) -> list[Tensor]:
-        history, steps = combination.start(attended), []
+        history, steps = combination.start(prepared_sources), []
         for t in range(3):
-            output = combination(make_query(seed + t), attended, history)
+            output = combination(make_query(seed + t), prepared_sources, history)
             history = output.history
             steps.append(history.weights)
         return steps
 
     paths = [alone(0), alone(100)]
-    history: AttentionHistory = select_rows(combination.start(attended), torch.tensor([0, 0, 1, 1, 2, 2]))
+    history: AttentionHistory = select_rows(combination.start(prepared_sources), torch.tensor([0, 0, 1, 1, 2, 2]))
     for t in range(3):
         seeds = (t, 100 + t) if t % 2 == 0 else (100 + t, t)
         parts = zip(make_query(seeds[0]), make_query(seeds[1]), strict=True)
         question = DecoderQuery(*(torch.stack(both, 1).flatten(0, 1) for both in parts))
-        output = combination(question, attended, history)
+        output = combination(question, prepared_sources, history)
         for place in range(2):
             path = paths[place if t % 2 == 0 else 1 - place]
             torch.testing.assert_close(output.history.weights[place::2], path[t])
@@ -396,7 +396,7 @@ def test_hierarchical_begins_with_all_sources_alike(sentinel: bool) -> None:
     combination = components.build(
         COMBINATIONS, Spec("hierarchical", {"sentinel": sentinel}), attentions, QUERY, EMBEDDING
     ).double()
-    attended = combination.prepare(memories(SIZES[:2]))
-    weights = combination(make_query(), attended, combination.start(attended)).history.weights
-    for source in combination.by_source(weights, attended):
+    prepared_sources = combination.prepare(memories(SIZES[:2]))
+    weights = combination(make_query(), prepared_sources, combination.start(prepared_sources)).history.weights
+    for source in combination.by_source(weights, prepared_sources):
         torch.testing.assert_close(source.sum(1), torch.full((BATCH,), 1 / (2 + sentinel)).double())
