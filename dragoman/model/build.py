@@ -227,8 +227,10 @@ def _decoder(
 
     seen = tuple(state_size for state_size, *_ in attended)
     decoder = assemble(("model", "decoder"), lambda: components.build(DECODERS, model.decoder, size, seen, attend_to))
-    if path := OUTPUTS[model.output.kind].path_size(components.complete(OUTPUTS, model.output).options):
-        decoder.add_path(path)
+    if second_size := OUTPUTS[model.output.kind].second_readout_size(
+        components.complete(OUTPUTS, model.output).options
+    ):
+        decoder.add_second_readout(second_size)
     return decoder
 
 

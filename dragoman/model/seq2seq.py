@@ -127,7 +127,7 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
 
     def step(self, symbols: Int[Tensor, "R"], state: DecoderState) -> DecoderStep:
         """Read one symbol per row; the output predicts the next one from the features (`readout`)."""
-        embedded, inputs = self._read(symbols, state)
+        embedded, inputs = self._embed_symbols(symbols, state)
         features, weights, after = self.decoder.step(embedded, self.decoder_state(state))
         return DecoderStep(features, weights, _next_state(state, after, inputs, state.step_state.alignment_model))
 
@@ -141,7 +141,7 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         def distribution(features: Tensor, weights: Callable[[], Tensor]) -> Distribution:
             return output.predict(self.readout(features, weights, None, state))
 
-        embedded, inputs = self._read(symbols, state)
+        embedded, inputs = self._embed_symbols(symbols, state)
         rest = self.decoder_state(state), state.step_state.alignment_model, distribution
         output_distribution, weights, after, alignment_model = self.alignment_model.step(
             self.decoder, symbols, embedded, *rest
@@ -175,9 +175,9 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
 
     def unroll(self, state: DecoderState, targets: Int[Tensor, "B T"]) -> Unrolled:
         """All steps over a reference: the decoder reads the start symbol and the reference without its last symbol."""
-        return self.decoder.unroll(self.read(targets, state), self.decoder_state(state))
+        return self.decoder.unroll(self.embed_targets(targets, state), self.decoder_state(state))
 
-    def read(self, targets: Int[Tensor, "B T"], state: DecoderState) -> Float[Tensor, "B T E"]:
+    def embed_targets(self, targets: Int[Tensor, "B T"], state: DecoderState) -> Float[Tensor, "B T E"]:
         """The embeddings that the decoder reads of a reference."""
         shifted = torch.cat([torch.full_like(targets[:, :1], self.start_id), targets[:, :-1]], dim=1)
         return self.inputs.unroll(shifted, state.step_state.inputs, state.source_state.inputs)
@@ -242,7 +242,7 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         """The decoder's part of a state."""
         return DecoderState(state.step_state.decoder, state.source_state.decoder, state.masks)
 
-    def _read(self, symbols: Int[Tensor, "R"], state: DecoderState) -> tuple[Float[Tensor, "R E"], Any]:
+    def _embed_symbols(self, symbols: Int[Tensor, "R"], state: DecoderState) -> tuple[Float[Tensor, "R E"], Any]:
         """Embed one symbol per row; a symbol outside the vocabulary becomes `<unk>`."""
         symbols = symbols.masked_fill(symbols >= self.target_embedding.symbols, UNK)
         return self.inputs.step(symbols, state.step_state.inputs, state.source_state.inputs)

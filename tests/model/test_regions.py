@@ -156,7 +156,7 @@ def test_an_image_that_only_starts_the_decoder() -> None:
     scored = model.score(batch(vectors))
     assert [part.shape[2] for part in scored.attention] == [4, 0]
     plain = model.decoder.start((text,), model.bridge(memories))
-    read = model.read(BATCH.target.ids, state)
+    read = model.embed_targets(BATCH.target.ids, state)
     torch.testing.assert_close(model.unroll(state, BATCH.target.ids), model.decoder.unroll(read, plain))
     other = model.score(batch(FeatureBatch(vectors.values + 1, vectors.mask)))
     assert not torch.allclose(scored.log_probs, other.log_probs)

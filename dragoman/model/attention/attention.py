@@ -53,7 +53,7 @@ class Attention(nn.Module, ABC):
     """
 
     size: int  # C, of a context
-    at_once = False  # whether independent steps are faster when computed together
+    batches_steps = False  # whether independent steps are faster when computed together
 
     @abstractmethod
     def prepare(self, memory: Memory) -> PreparedSource: ...
@@ -94,7 +94,7 @@ class GlobalAttention(Attention):
         self.normalizer = normalizer
         self.terms = cast(Sequence[AttentionTerm], nn.ModuleList(terms))
         self.size = score.state_size
-        self.at_once = score.product and not self.terms
+        self.batches_steps = score.is_matmul and not self.terms
 
     def prepare(self, memory: Memory) -> PreparedSource:
         states = memory.states.to(matmul_dtype(memory.states))  # autocast would cast the values again at every step

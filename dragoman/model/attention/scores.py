@@ -32,7 +32,7 @@ class AlignmentScore(nn.Module, ABC):
     equal_sizes = False
     constant = False  # whether the energy is the same at every position
     reads_ahead = False  # whether the energy of a position depends on later positions
-    product = False  # whether it is one product with the keys: faster for many steps at once, with no more memory
+    is_matmul = False  # whether the energies are a single matrix product: faster for many steps together
     of_states: tuple[str, ...] = ()  # names of the parts that read states
 
     def __init__(self, query_size: int, state_size: int, features: int = 0, width: int = 1) -> None:
@@ -44,7 +44,7 @@ class AlignmentScore(nn.Module, ABC):
             )
         self.state_size = state_size
         # Not `LinearLayer`: `loop_backend` (`model/linear.py`) would keep input and gradient of each step for a tiny W.
-        self.terms = nn.Linear(features, width, bias=False) if features else None
+        self.feature_map = nn.Linear(features, width, bias=False) if features else None
 
     @property
     def projection(self) -> LinearLayer | None:
@@ -67,17 +67,17 @@ class AlignmentScore(nn.Module, ABC):
         keys: Float[Tensor, "B S A"],
         features: Float[Tensor, "B T S F"] | None = None,
     ) -> Float[Tensor, "B T S"]:
-        if self.terms is None:
+        if self.feature_map is None:
             return self.energies(query, keys)
-        return self.join(query, keys, self.terms(features))
+        return self.join(query, keys, self.feature_map(features))
 
     @abstractmethod
     def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]: ...
 
     def join(
-        self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"], terms: Float[Tensor, "B T S W"]
+        self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"], mapped: Float[Tensor, "B T S W"]
     ) -> Float[Tensor, "B T S"]:
-        return self.energies(query, keys) + terms.squeeze(-1)
+        return self.energies(query, keys) + mapped.squeeze(-1)
 
 
 @final
@@ -85,7 +85,7 @@ class DotScore(AlignmentScore):
     """`e_tj = h_j . s_t`, for all j at once `H^T s_t` (NT (76)-(77), CN 3.1 case 1)."""
 
     equal_sizes = True
-    product = True
+    is_matmul = True
 
     def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         return torch.bmm(query, keys.transpose(1, 2))
@@ -96,7 +96,7 @@ class ScaledDotScore(AlignmentScore):
     """`e_tj = h_j . s_t / sqrt(|h_j|)` (NT (78), Vaswani et al. 2017)."""
 
     equal_sizes = True
-    product = True
+    is_matmul = True
 
     def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         return torch.bmm(query, keys.transpose(1, 2)) / math.sqrt(self.state_size)
@@ -106,7 +106,7 @@ class ScaledDotScore(AlignmentScore):
 class BilinearScore(AlignmentScore):
     """`e_tj = s_t^T W h_j` (NT (79), CN 3.1 case 2; Luong's "general")."""
 
-    product = True
+    is_matmul = True
     of_states = ("weight",)
 
     def __init__(self, query_size: int, state_size: int, features: int = 0) -> None:
@@ -153,10 +153,10 @@ class AdditiveScore(AlignmentScore):
         return self._weighed(self._sums(query, keys))
 
     def join(
-        self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"], terms: Float[Tensor, "B T S W"]
+        self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"], mapped: Float[Tensor, "B T S W"]
     ) -> Float[Tensor, "B T S"]:
         """Return `v^T tanh(W s_t + U h_j + V f_tj + b)` (Cohn et al. 2016, Tu et al. 2016)."""
-        return self._weighed(torch.add(self._sums(query, keys), terms, alpha=2))
+        return self._weighed(torch.add(self._sums(query, keys), mapped, alpha=2))
 
     def _sums(self, query: Tensor, keys: Tensor) -> Float[Tensor, "B T S A"]:
         """Return twice the sums of the equation: tanh(x) = 2 (sigmoid(2 x) - 1/2)."""

@@ -57,7 +57,7 @@ class StepsByPosition(NamedTuple):
 class Decoder(nn.Module, ABC):
     """Reads the source and the symbols so far, and computes features that predict the next symbol."""
 
-    features_size: int  # F, the path included
+    features_size: int  # F, the second readout included
     attends: bool  # whether each step reads the source, by attention or through an external memory
     state_shape: StateShape  # of the states that the bridge computes
     reads_ahead = False  # whether it depends on source symbols that attention does not show
@@ -65,7 +65,7 @@ class Decoder(nn.Module, ABC):
 
     def __init__(self) -> None:
         super().__init__()
-        self.path: nn.Module | None = None
+        self.second_readout: nn.Module | None = None
 
     @classmethod
     def ignores_attention(cls, options: Mapping[str, Any]) -> bool:
@@ -73,7 +73,7 @@ class Decoder(nn.Module, ABC):
         return False
 
     @abstractmethod
-    def add_path(self, size: int) -> None:
+    def add_second_readout(self, size: int) -> None:
         """Append a second vector of this size to the features, for an output that asks for one: it has weights of its
         own, reads the same state and context, and is not fed back.
         """

@@ -109,21 +109,21 @@ class RnnDecoder(Decoder):
         self.features = kind(ReadoutSizes(size, context, input_size, readout_size or input_size))
         self.features_size = self.features.size
         self.feed = INPUT_FEEDINGS[input_feeding](self.features, context)
-        self.at_once = not (timing.enters_a_cell() or self.feed.feeds_back) and self.attention.at_once
+        self.batches_steps = not (timing.enters_a_cell() or self.feed.feeds_back) and self.attention.batches_steps
         self.external = ExternalMemory(size, sum(memory_sizes), external_memory) if external_memory else None
         self.input_size = input_size
-        self.beside_size = self.feed.size + (size if self.external else 0)
-        column = input_size + self.beside_size
-        first = column + (context if timing.first_reads_context else 0)
+        self.extra_size = self.feed.size + (size if self.external else 0)
+        context_offset = input_size + self.extra_size
+        first_input_size = context_offset + (context if timing.first_reads_context else 0)
         build = partial(build_cell, cell, size=size, layer_norm=layer_norm)
         second = timing.second_reads_context
-        lowest = build(first, transitions=0 if second else transitions)
+        lowest = build(first_input_size, transitions=0 if second else transitions)
         cells = nn.ModuleList([lowest, *(build(size, transitions=upper_transitions) for _ in range(layers - 1))])
         self.cells = cast(Sequence[Cell], cells)
         self.second = build(context, transitions=transitions) if second else None
         self.residual = residual
         self.dropout = Dropout(dropout, variational)
-        self.timing = timing(self.cells[0], self.second, column, self.dropout)
+        self.timing = timing(self.cells[0], self.second, context_offset, self.dropout)
         self.recurrent_dropout = Dropout(recurrent_dropout)
         self.state_shape = StateShape(layers, size, CELLS[cell].components)
 
@@ -131,8 +131,10 @@ class RnnDecoder(Decoder):
     def ignores_attention(cls, options: Mapping[str, Any]) -> bool:
         return not (TIMINGS[options["attend"]].enters_a_cell() or INPUT_FEEDINGS[options["input_feeding"]].feeds_back)
 
-    def add_path(self, size: int) -> None:
-        self.path = TanhReadout(ReadoutSizes(self.state_shape.size, self.attention.size, self.input_size, size))
+    def add_second_readout(self, size: int) -> None:
+        self.second_readout = TanhReadout(
+            ReadoutSizes(self.state_shape.size, self.attention.size, self.input_size, size)
+        )
         self.features_size += size
 
     def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> DecoderState:
@@ -140,7 +142,7 @@ class RnnDecoder(Decoder):
         size = self.state_shape.size
         # Drawn once: with `variational`, all steps of a sentence share a mask.
         masks = Masks(
-            fed=self.dropout.mask(like, self.beside_size),
+            fed=self.dropout.mask(like, self.extra_size),
             context=self.dropout.mask(like, self.attention.size),
             layers=tuple(self.dropout.mask(like, size) for _ in layers[1:]),
             recurrent=tuple(
@@ -158,7 +160,7 @@ class RnnDecoder(Decoder):
     def step(self, embedded: Float[Tensor, "B E"], state: DecoderState) -> DecoderStep:
         step, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
         inputs = ReadoutInputs(step.output, step.attention_output.context, embedded)
-        features = self._with_path(self.feed.features(inputs, lambda: state.step_state.fed), inputs)
+        features = self._with_second_readout(self.feed.features(inputs, lambda: state.step_state.fed), inputs)
         return DecoderStep(
             self.dropout.step(features, state.masks.features), step.attention_output.history.weights, state
         )
@@ -167,7 +169,7 @@ class RnnDecoder(Decoder):
         """Return all steps; whatever does not depend on the loop is computed for all steps together."""
         unrolled = self._unrolled(embedded, state)
         inputs = ReadoutInputs(unrolled.outputs, unrolled.weighted_values.context, embedded)
-        features = self._with_path(self.feed.features(inputs, lambda: torch.stack(unrolled.fed, 1)), inputs)
+        features = self._with_second_readout(self.feed.features(inputs, lambda: torch.stack(unrolled.fed, 1)), inputs)
         features = self.dropout.steps(features, state.masks.features)
         return Unrolled(features, unrolled.weights, unrolled.weighted_values.drawn)
 
@@ -197,8 +199,10 @@ class RnnDecoder(Decoder):
     def by_source(self, weights: Float[Tensor, "*_ S"], state: DecoderState) -> tuple[Float[Tensor, "*_ _"], ...]:
         return self.attention.by_source(weights, state.source_state)
 
-    def _with_path(self, features: Float[Tensor, "*rows _"], inputs: ReadoutInputs) -> Float[Tensor, "*rows F"]:
-        return features if self.path is None else torch.cat([features, self.path(*inputs)], -1)
+    def _with_second_readout(
+        self, features: Float[Tensor, "*rows _"], inputs: ReadoutInputs
+    ) -> Float[Tensor, "*rows F"]:
+        return features if self.second_readout is None else torch.cat([features, self.second_readout(*inputs)], -1)
 
     def _unrolled(self, embedded: Float[Tensor, "B T E"], state: DecoderState) -> _UnrolledSteps:
         steps: list[StepOutput] = []
@@ -206,7 +210,7 @@ class RnnDecoder(Decoder):
         # The part of the first cell's input that is known before the loop: one product for all steps.
         projected = self.cells[0].project(embedded)
         # No state depends on these contexts: one product over all steps is faster than one for each.
-        attend = self._defer_attention if self.at_once else self.attend
+        attend = self._defer_attention if self.batches_steps else self.attend
         # Gradients of weights are computed once, after the loop (`linear.py`): saves 4 % of a training step.
         with loop_backend():
             for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
@@ -214,7 +218,7 @@ class RnnDecoder(Decoder):
                 steps.append(step)
                 fed.append(state.step_state.fed)
         outputs = torch.stack([step.output for step in steps], 1)  # (B, T, D)
-        if self.at_once:
+        if self.batches_steps:
             assert isinstance(self.attention, OneSource)
             assert isinstance(self.attention.attention, GlobalAttention)
             weights, weighted_values = self.attention.attention.attend(outputs, state.source_state)
@@ -226,13 +230,13 @@ class RnnDecoder(Decoder):
         self, embedded: Tensor, projected: Tensor, state: DecoderState, attend: Attend
     ) -> tuple[StepOutput, DecoderState]:
         """Return one step, and the state after it, including the vector fed to the next step."""
-        beside, cells = state.step_state.fed, state.step_state.cells
+        extra_input, cells = state.step_state.fed, state.step_state.cells
         if self.external:
             read, cells = self.external.read(state.step_state.layers[-1][0], cells)
-            beside = torch.cat([beside, read], -1)
+            extra_input = torch.cat([extra_input, read], -1)
         # The columns of the first cell for the extra input: W [x; extra] = W_x x + W_extra extra; W_x x is computed.
-        if self.beside_size:
-            dropped = self.dropout.step(beside, state.masks.fed)
+        if self.extra_size:
+            dropped = self.dropout.step(extra_input, state.masks.fed)
             projected = projected + self.cells[0].project(dropped, self.input_size)
         step = self.timing.step(
             projected,

@@ -170,8 +170,8 @@ class SelfAttentionDecoder(Decoder):
         self.features = Linear(size, self.features_size) if self.features_size != size else nn.Identity()
         self.state_shape = StateShape(0, size, 0)
 
-    def add_path(self, size: int) -> None:
-        self.path = nn.Sequential(Linear(self.state_shape.size, size), nn.Tanh())
+    def add_second_readout(self, size: int) -> None:
+        self.second_readout = nn.Sequential(Linear(self.state_shape.size, size), nn.Tanh())
         self.features_size += size
 
     def start(self, memories: tuple[Memory, ...], layers: tuple[CellState, ...]) -> DecoderState:
@@ -202,6 +202,6 @@ class SelfAttentionDecoder(Decoder):
             step_state.append(past)
         top = self.norm(states)
         features = self.features(top)
-        if self.path is not None:
-            features = torch.cat([features, self.path(top)], -1)
+        if self.second_readout is not None:
+            features = torch.cat([features, self.second_readout(top)], -1)
         return features, weights, tuple(step_state)

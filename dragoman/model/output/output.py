@@ -84,8 +84,8 @@ class Output(nn.Module, ABC):
     portion: int | None = None  # each with so many distinct target symbols
 
     @staticmethod
-    def path_size(options: Mapping[str, Any]) -> int:
-        """Return the size of the second vector of features that it asks for (`Decoder.add_path`), given its options."""
+    def second_readout_size(options: Mapping[str, Any]) -> int:
+        """Return the size of the second readout that these options need (`Decoder.add_second_readout`); 0: none."""
         return 0
 
     def prepare(self, memories: tuple[Memory, ...]) -> Any:

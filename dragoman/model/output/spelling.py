@@ -25,7 +25,7 @@ class HybridOutput(Output):
         log p(w) = log p_words(<unk>) + sum_i log p_characters(c_i | c_<i, h)
 
     for a word w outside the vocabulary, its end included among the characters c_i. h begins the characters' cells: the
-    features' second path, `tanh(W' [h_t; c_t] + b')`, with weights of its own. `<unk>` is what the decoder reads then.
+    second readout, `tanh(W' [h_t; c_t] + b')`, with weights of its own. `<unk>` is what the decoder reads then.
 
     Training minimizes `J_words + alpha J_characters`. `size` is that of h, `characters` that of the vector of a
     character. `beam` is how many spellings of a word a search looks at. `label_smoothing` smooths p_words alone.
@@ -58,7 +58,7 @@ class HybridOutput(Output):
         self.beam = beam
 
     @staticmethod
-    def path_size(options: Mapping[str, Any]) -> int:
+    def second_readout_size(options: Mapping[str, Any]) -> int:
         return int(options["size"])
 
     def log_probs(self, readout: Readout) -> Float[Tensor, "N V"]:
@@ -111,7 +111,7 @@ class HybridOutput(Output):
         return Readout(readout.features[:, : self.words_size])
 
     def _starts(self, readout: Readout) -> Float[Tensor, "N D"]:
-        return readout.features[:, self.words_size :]  # the second path
+        return readout.features[:, self.words_size :]  # of the second readout
 
     def _spelled(self, readout: Readout, targets: Int[Tensor, "N"], own: Tensor) -> WordScores | None:
         """Return the scores of the words among the targets that the vocabulary does not have; None if it has

@@ -54,7 +54,7 @@ def build_lattice(model: Seq2Seq, batch: Batch) -> Lattice:
     (source,), target = batch.sources, batch.target
     state = model.begin(batch.sources)
     decoder = model.decoder_state(state)
-    queries, weights, features = model.decoder.unroll_by_position(model.read(target.ids, state), decoder)
+    queries, weights, features = model.decoder.unroll_by_position(model.embed_targets(target.ids, state), decoder)
     # Only real pairs: distributions over the vocabulary are needed at each of them, the largest cost by far.
     pairs = target.mask.unsqueeze(2) & source.mask.unsqueeze(1)  # (B, T, S)
     readout = model.readout(

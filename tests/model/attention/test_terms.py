@@ -232,7 +232,7 @@ def test_features_stand_inside_the_tanh_of_the_additive_score_and_beside_every_o
         for j in range(1, PLACES + 1):
             covered = sum(weights[j] for weights in past)
             f = join([math.log(1 + t), math.log(1 + j), math.log(1 + PLACES), covered], past[-1][j - 1 : j + 2])
-            extra = loops.times(p["terms.weight"], f)
+            extra = loops.times(p["feature_map.weight"], f)
             if score == "additive":
                 inside = loops.times(p["query.weight"], array(query[0])) + extra + p["state.bias"]
                 inside = inside + loops.times(p["state.weight"], array(states[0, j - 1]))

@@ -18,7 +18,7 @@ from tests.model.test_linear import gradients
 
 @pytest.mark.spec("B22")
 @pytest.mark.parametrize("variational", [True, False])
-@pytest.mark.parametrize("score", [score for score in SCORES if SCORES[score].product])
+@pytest.mark.parametrize("score", [score for score in SCORES if SCORES[score].is_matmul])
 def test_features_weights_and_gradients_are_those_of_one_step_after_another(score: str, variational: bool) -> None:
     """The score is asked once instead of at each of five steps."""
     part = {"layers": 2, "readout": "deep", "dropout": 0.3, "variational": variational, "external_memory": 3}
@@ -27,9 +27,9 @@ def test_features_weights_and_gradients_are_those_of_one_step_after_another(scor
     assert isinstance(model.decoder, RnnDecoder)
     model.decoder.attention.attention.score.register_forward_pre_hook(lambda _, inputs: shapes.append(inputs[0].shape))
     tensors = []
-    assert model.decoder.at_once
-    for at_once in (True, False):
-        model.decoder.at_once = at_once
+    assert model.decoder.batches_steps
+    for batches_steps in (True, False):
+        model.decoder.batches_steps = batches_steps
         torch.manual_seed(1)
         unrolled = model(BATCH)
         torch.manual_seed(1)
@@ -51,7 +51,7 @@ def test_features_weights_and_gradients_are_those_of_one_step_after_another(scor
     ],
 )
 def test_others_attend_step_by_step(options: dict[str, Any]) -> None:
-    assert not build_model(**{"score": "dot", **options}).decoder.at_once
+    assert not build_model(**{"score": "dot", **options}).decoder.batches_steps
 
 
 @final
@@ -70,6 +70,6 @@ class Silent(AttentionTerm):
 
 def test_so_do_those_with_terms_or_a_window() -> None:
     whole = GlobalAttention(DotScore(4, 4), Softmax())
-    assert whole.at_once
-    assert not GlobalAttention(DotScore(4, 4), Softmax(), [Silent()]).at_once
-    assert not LocalAttention(whole, Monotonic(4)).at_once
+    assert whole.batches_steps
+    assert not GlobalAttention(DotScore(4, 4), Softmax(), [Silent()]).batches_steps
+    assert not LocalAttention(whole, Monotonic(4)).batches_steps

@@ -147,15 +147,15 @@ each_model = pytest.mark.parametrize("name", MODELS)
 
 @pytest.mark.spec("D15")
 @each_model
-def test_the_path_has_weights_of_its_own(name: str) -> None:
+def test_the_second_readout_has_weights_of_its_own(name: str) -> None:
     """What begins the characters is `tanh(W' [h_t; c_t] + b')`; `W'` does nothing else."""
     model, batch = MODELS[name], spelled_batch()
     state, real = model.begin(batch.sources), batch.target.mask
     unrolled = model.unroll(state, batch.target.ids)
     words, starts = unrolled.features.split([model.decoder.features_size - SIZE, SIZE], -1)
     named = list(model.decoder.named_parameters())
-    path, of_words = (
-        [parameter for name, parameter in named if name.startswith(which)] for which in ("path.", "features.")
+    second_readout, of_words = (
+        [parameter for name, parameter in named if name.startswith(which)] for which in ("second_readout.", "features.")
     )
 
     def moves(values: Tensor, parameters: list[nn.Parameter]) -> list[bool]:
@@ -165,20 +165,20 @@ def test_the_path_has_weights_of_its_own(name: str) -> None:
         gradients = torch.autograd.grad(values.sum(), parameters, allow_unused=True, retain_graph=True)
         return [gradient is not None and bool(gradient.any()) for gradient in gradients]
 
-    assert path
-    assert all(moves(starts, path))
-    assert not any(moves(words, path))
+    assert second_readout
+    assert all(moves(starts, second_readout))
+    assert not any(moves(words, second_readout))
     fed = name == "attentional"  # the attentional vector is in the next step's state, as ever
     assert moves(starts, of_words) == [fed] * len(of_words)
     plain = model.output.loss(model.readouts(unrolled, batch, state), batch.target.labels[real])
     torch.testing.assert_close(plain.total, -model.score(batch).log_probs.sum())
 
 
-def test_the_path_is_what_the_paper_says() -> None:
+def test_the_second_readout_is_what_the_paper_says() -> None:
     model, batch = MODELS["concat"], spelled_batch()
     features = model(batch).features
     context_and_state, starts = features[..., :-SIZE], features[..., -SIZE:]
-    mix = model.decoder.path.mix if model.decoder.path else nn.Identity()
+    mix = model.decoder.second_readout.mix if model.decoder.second_readout else nn.Identity()
     assert isinstance(mix, nn.Linear)
     torch.testing.assert_close(starts, torch.tanh(context_and_state @ mix.weight.t() + mix.bias))
 

@@ -28,7 +28,7 @@ class Combination(nn.Module, ABC):
     """
 
     size: int  # C, of a context
-    at_once = False  # whether independent steps are faster when computed together
+    batches_steps = False  # whether independent steps are faster when computed together
     weighs: ClassVar[bool] = True  # whether it needs several contexts, or a sentinel, to weigh
     scores_sentinel: ClassVar[bool] = False  # whether a sentinel has a score of its own
 
@@ -67,7 +67,7 @@ class OneSource(Combination):
         super().__init__()
         self.attention = attention
         self.size = attention.size
-        self.at_once = attention.at_once
+        self.batches_steps = attention.batches_steps
 
     def prepare(self, memories: tuple[Memory, ...]) -> Any:
         (memory,) = memories

@@ -348,7 +348,7 @@ def assert_what_is_of_the_query_is_shared(sentinel: str, score: str) -> None:
         if gradient.any()
     }
     shared = {name for name in names if name.partition(".")[0] not in scores[0].of_states}
-    assert "terms.weight" in shared
+    assert "feature_map.weight" in shared
     assert names - shared <= reading, "these parts read no states"
     assert len({name.partition(".")[0] for name in names - shared}) == len(scores[0].of_states)
     for name in sorted(names):
