@@ -69,29 +69,29 @@ class Beam(Search):
 
 @dataclass(frozen=True)
 class BestFinished(Strategy):
-    """Keep the `width` best open hypotheses and the `most` best finished ones, of which `n_best` are requested."""
+    """Keep the `beam_width` best open hypotheses and the `max_finished` best finished ones; `n_best` are requested."""
 
-    width: int
+    beam_width: int
     ranking: Ranking
     n_best: int
-    most: int
-    covered: Sequence[int]
+    max_finished: int
+    coverage_sources: Sequence[int]
 
     @property
     def considered(self) -> int:
-        """Twice the width: at least `width` continuations stay open, even if `width` end."""
-        return 2 * self.width
+        """Twice the width: at least `beam_width` continuations stay open, even if `beam_width` end."""
+        return 2 * self.beam_width
 
     def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[SentenceBeam]) -> Proposals:
         columns = log_probs.size(2)
         totals = log_probs.new_tensor([[node.total for node in sentence.beam] for sentence in sentences])  # (B, W)
         continued = (totals.unsqueeze(2) + log_probs).flatten(1)  # (B, W * C)
-        places = continued.topk(min(self.considered, continued.size(1)), dim=1).indices  # row * C + column
-        return Proposals(places % columns, log_probs.flatten(1).gather(1, places), places // columns)
+        indices = continued.topk(min(self.considered, continued.size(1)), dim=1).indices  # row * C + column
+        return Proposals(indices % columns, log_probs.flatten(1).gather(1, indices), indices // columns)
 
     def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
-        """Keep the best `width` candidates that go on. Those among the best `width` that end join the `most` best
-        finished hypotheses; ties go to the earlier one.
+        """Keep the `beam_width` best open candidates. Ends among the `beam_width` best of all join the `max_finished`
+        best finished hypotheses; ties go to the earlier one.
         """
         beam: list[HypothesisNode] = []
         for rank, candidate in enumerate(candidates):
@@ -100,10 +100,10 @@ class BestFinished(Strategy):
                 beam.append(
                     HypothesisNode(node, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface)
                 )
-                if len(beam) == self.width:  # before another candidate is created
+                if len(beam) == self.beam_width:  # before another candidate is created
                     break
             # An end counts where a beam that treats it like any other symbol would have kept it.
-            elif rank < self.width:
+            elif rank < self.beam_width:
                 self.finish(sentence, candidate, step)
         sentence.beam = beam
 
@@ -113,7 +113,7 @@ class BestFinished(Strategy):
             node = step.first + candidate.row
             score = self.ranking.rank(candidate.total, step.length, step.paths.coverage(node))
             insort(sentence.finished, FinishedHypothesis(node, candidate.log_prob, score), key=lambda end: -end.score)
-            del sentence.finished[self.most :]
+            del sentence.finished[self.max_finished :]
 
     def done(self, sentence: SentenceBeam, limit: int) -> bool:
         """Return whether no open hypothesis can still enter the `n_best` finished ones."""
@@ -126,11 +126,11 @@ class BestFinished(Strategy):
 @final
 @dataclass(frozen=True)
 class ShrinkingBeam(BestFinished):
-    """The same, but a finished hypothesis keeps its place: of `width` hypotheses, those that have not ended go on."""
+    """The same, but a finished hypothesis keeps its place: the beam shrinks with each hypothesis that ends."""
 
     def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
         """Keep as many candidates as were open; those that end join the finished hypotheses."""
-        places = self.width if step.length == 1 else len(sentence.beam)
+        places = self.beam_width if step.length == 1 else len(sentence.beam)
         beam: list[HypothesisNode] = []
         for candidate in islice(candidates, places):
             if candidate.total == float("-inf") and (beam or sentence.finished):

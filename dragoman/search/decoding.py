@@ -21,7 +21,7 @@ from dragoman.search.hypothesis import FinishedHypothesis, Hypothesis, Hypothesi
 from dragoman.search.limits import check_number, forbid_end, force_end
 from dragoman.search.masking import RefusalMask, mask_log_probs
 
-Limits = Callable[[], Sequence[int]]
+StepCounts = Callable[[], Sequence[int]]
 
 
 class Deadline:
@@ -64,19 +64,19 @@ class Proposals(NamedTuple):
     log_probs: Float[Tensor, "B P"]
     rows: Int[Tensor, "B P"] | None = None
 
-    def of(self, places: Int[Tensor, "_"]) -> "Proposals":
+    def of(self, indices: Int[Tensor, "_"]) -> "Proposals":
         """Return the proposals of some sentences."""
-        rows = None if self.rows is None else self.rows[places]
-        return Proposals(self.columns[places], self.log_probs[places], rows)
+        rows = None if self.rows is None else self.rows[indices]
+        return Proposals(self.columns[indices], self.log_probs[indices], rows)
 
-    def replaced(self, places: Int[Tensor, "_"], replacements: "Proposals") -> "Proposals":
+    def replaced(self, indices: Int[Tensor, "_"], replacements: "Proposals") -> "Proposals":
         """Return these proposals with replacements for some sentences."""
         columns, log_probs = (
-            own.index_copy(0, places, other) for own, other in zip(self[:2], replacements[:2], strict=True)
+            own.index_copy(0, indices, other) for own, other in zip(self[:2], replacements[:2], strict=True)
         )
         if self.rows is None or replacements.rows is None:
             return Proposals(columns, log_probs)
-        return Proposals(columns, log_probs, self.rows.index_copy(0, places, replacements.rows))
+        return Proposals(columns, log_probs, self.rows.index_copy(0, indices, replacements.rows))
 
 
 class SearchStep(NamedTuple):
@@ -93,12 +93,12 @@ Trace: TypeAlias = Callable[[Paths, Sequence[SentenceBeam]], None]
 class Strategy(ABC):
     """What distinguishes one search from another: which continuations it considers, which it keeps, when it ends.
 
-    `width` neighboring rows of a sentence compete with each other: in diverse beam search, the rows of a group.
-    `covered` are the numbers of the sources whose coverage the ranking needs.
+    `beam_width` neighboring rows of a sentence compete with each other: in diverse beam search, the rows of a group.
+    `coverage_sources` are the numbers of the sources whose coverage the ranking needs.
     """
 
-    width: int
-    covered: Sequence[int] = ()
+    beam_width: int
+    coverage_sources: Sequence[int] = ()
 
     @property
     def considered(self) -> int | None:
@@ -127,9 +127,9 @@ class Strategy(ABC):
 class Decoding:
     """The search of one batch: `model` predicts, `strategy` chooses.
 
-    `limits()` are the steps, counted from 0, at which the end of each sentence is forced; they may grow while a source
-    arrives. The end symbol is forbidden before step `shortest()`; if that is beyond the maximum, the maximum wins.
-    `constraint` restricts every symbol. `seeds` seed the random numbers of each sentence.
+    `max_steps()` are the steps, counted from 0, at which the end of each sentence is forced; they may grow while a
+    source arrives. The end symbol is forbidden before step `min_steps()`; if that is beyond the maximum, the maximum
+    wins. `constraint` restricts every symbol. `seeds` seed the random numbers of each sentence.
 
     Lexical constraints use dynamic beam allocation (`search/banks.py`): the beam is divided among hypotheses by how
     many required symbols they have produced.
@@ -139,10 +139,10 @@ class Decoding:
         self,
         model: Predictor[Any],
         strategy: Strategy,
-        limits: Limits,
+        max_steps: StepCounts,
         device: torch.device,
         *,
-        shortest: Limits = tuple,
+        min_steps: StepCounts = tuple,
         constraint: Constraint | None = None,
         seeds: Sequence[int] = (),
         deadline: Deadline | None = None,
@@ -152,22 +152,22 @@ class Decoding:
         )  # a symbol that a constraint requires may be improbable
         self.model = model if considered is None else model.most_probable(considered)
         self.strategy = strategy
-        self.limits = limits
+        self.max_steps = max_steps
         self.device = device
         self.constraint = constraint
         self.deadline = deadline
-        self.shortest = shortest
-        demand = constraint.progress(constraint.start()) if constraint else None
-        start, count = start_node(model.start_id), len(limits())
-        self._demanded = demand.missing.tolist() if demand else [0] * count
+        self.min_steps = min_steps
+        initial_progress = constraint.progress(constraint.start()) if constraint else None
+        start, count = start_node(model.start_id), len(max_steps())
+        self._min_required = initial_progress.missing.tolist() if initial_progress else [0] * count
         random = [torch.Generator(device).manual_seed(seed) for seed in seeds]
         self.sentences = [
-            SentenceBeam(place, strategy.begin(start), [], random[place] if random else None) for place in range(count)
+            SentenceBeam(index, strategy.begin(start), [], random[index] if random else None) for index in range(count)
         ]
 
     def find(self, sources: tuple[SourceBatch, ...], trace: Trace | None = None) -> list[list[Hypothesis]]:
         """Return the finished hypotheses of each sentence; `trace` looks at the whole search once it is done."""
-        paths = Paths(sources, self.strategy.covered)
+        paths = Paths(sources, self.strategy.coverage_sources)
         for _ in self.steps(sources, paths):
             pass
         if trace:
@@ -194,25 +194,27 @@ class Decoding:
                 constraint = self.constraint.advance(symbols, constraint)
             prediction = self.model.predict(symbols, state)
             step = SearchStep(paths, paths.add(rows, prediction), length + 1)
-            limits = self.limits()
+            max_steps = self.max_steps()
             # Required symbols have room even if the length limit is lower.
-            left = [max(limits[sentence.number], self._demanded[sentence.number]) - length for sentence in sentences]
-            shortest = self.shortest()
-            early = [length < shortest[sentence.number] for sentence in sentences] if any(shortest) else []
-            self._restrict(prediction, constraint, left, early)
-            continued = self._continued(rows, prediction, constraint, sentences)
-            for sentence, candidates in zip(sentences, continued, strict=True):
+            remaining = [
+                max(max_steps[sentence.number], self._min_required[sentence.number]) - length for sentence in sentences
+            ]
+            min_steps = self.min_steps()
+            too_early = [length < min_steps[sentence.number] for sentence in sentences] if any(min_steps) else []
+            self._restrict(prediction, constraint, remaining, too_early)
+            candidates_by_sentence = self._expand_beams(rows, prediction, constraint, sentences)
+            for sentence, candidates in zip(sentences, candidates_by_sentence, strict=True):
                 self.strategy.keep(sentence, candidates, step)
             yield prediction
             length, state = length + 1, prediction.state
             ongoing = [
-                place
-                for place, (sentence, room) in enumerate(zip(sentences, left, strict=True))
-                if room > 0 and not self.strategy.done(sentence, length - 1 + room)
+                index
+                for index, (sentence, symbols_left) in enumerate(zip(sentences, remaining, strict=True))
+                if symbols_left > 0 and not self.strategy.done(sentence, length - 1 + symbols_left)
             ]
             # None while all sentences go on: source tensors, the largest of a state, are not copied then.
             kept_sentences = torch.tensor(ongoing, device=self.device) if len(ongoing) < len(sentences) else None
-            sentences = [sentences[place] for place in ongoing]
+            sentences = [sentences[index] for index in ongoing]
             level_beams(sentences)
             parents = [node.parent - step.first for sentence in sentences for node in sentence.beam]
             # Rows that stay where they are need no copy of their state: in greedy search, until a sentence ends.
@@ -222,24 +224,28 @@ class Decoding:
                 constraint = select_rows(constraint, kept_rows)
 
     def _restrict(
-        self, prediction: Prediction[Any], constraint: Any, left: Sequence[int], early: Sequence[bool]
+        self, prediction: Prediction[Any], constraint: Any, remaining: Sequence[int], too_early: Sequence[bool]
     ) -> None:
-        """Set log P of forbidden symbols to -inf, in place. `left` is the number of symbols until the end of each
-        sentence is forced; where `early`, the end symbol is forbidden.
+        """Set log P of forbidden symbols to -inf, in place. `remaining` is the number of symbols until the end of each
+        sentence is forced; where `too_early`, the end symbol is forbidden.
         """
         log_probs = prediction.log_probs
-        width = len(log_probs) // len(left)
+        rows_per_sentence = len(log_probs) // len(remaining)
         if self.constraint:
-            most = torch.tensor(left, device=self.device).repeat_interleave(width)
-            mask_log_probs(log_probs, prediction.symbols, self.constraint, constraint, most)
+            remaining_by_row = torch.tensor(remaining, device=self.device).repeat_interleave(rows_per_sentence)
+            mask_log_probs(log_probs, prediction.symbols, self.constraint, constraint, remaining_by_row)
         # After the constraint, so that the end can be forced even where the constraint has ruled it out.
-        full = [place for place, symbols in enumerate(left) if symbols <= 0]
-        force_end(log_probs, [place * width + row for place in full for row in range(width)])
-        short = [place for place, soon in enumerate(early) if soon]
-        if short:
-            forbid_end(log_probs, prediction.symbols, [place * width + row for place in short for row in range(width)])
+        ending = [index for index, symbols in enumerate(remaining) if symbols <= 0]
+        force_end(log_probs, [index * rows_per_sentence + row for index in ending for row in range(rows_per_sentence)])
+        unfinished = [index for index, is_early in enumerate(too_early) if is_early]
+        if unfinished:
+            forbid_end(
+                log_probs,
+                prediction.symbols,
+                [index * rows_per_sentence + row for index in unfinished for row in range(rows_per_sentence)],
+            )
 
-    def _continued(
+    def _expand_beams(
         self, rows: list[HypothesisNode], prediction: Prediction[Any], constraint: Any, sentences: list[SentenceBeam]
     ) -> Sequence[Iterable[Candidate]]:
         """Return the candidates of every sentence, best first.
@@ -247,10 +253,10 @@ class Decoding:
         If a constraint requires symbols, each beam is divided into banks, which take turns: candidates that lack the
         same number of required symbols form a bank.
         """
-        width = len(rows) // len(sentences)
+        rows_per_sentence = len(rows) // len(sentences)
         progress = self.constraint.progress(constraint) if self.constraint else None
         missing = progress if progress and progress.missing.any() else None
-        proposals = self._proposed(prediction, constraint, missing, sentences)
+        proposals = self._propose(prediction, constraint, missing, sentences)
         # One list for the whole batch: on a GPU, each copy to the CPU waits for all pending kernels.
         symbols = prediction.at(proposals.columns).tolist()
 
@@ -261,20 +267,29 @@ class Decoding:
                 yield Candidate(first + row, symbol, check_number(log_prob), rows[first + row].total + log_prob)
 
         of_rows = [[0] * len(columns) for columns in symbols] if proposals.rows is None else proposals.rows.tolist()
-        arguments = zip(range(0, len(rows), width), of_rows, symbols, proposals.log_probs.tolist(), strict=True)
+        arguments = zip(
+            range(0, len(rows), rows_per_sentence), of_rows, symbols, proposals.log_probs.tolist(), strict=True
+        )
         expanded = self.model.expand([candidates(*columns) for columns in arguments], prediction)
         # A beam of one row cannot be divided into banks.
-        if not (self.constraint and missing and self.strategy.width > 1):
+        if not (self.constraint and missing and self.strategy.beam_width > 1):
             return expanded
-        competing = min(width, self.strategy.width)
-        groups = [group for candidates_of in expanded for group in group_by_row(candidates_of, competing, width)]
-        banks = group_by_progress(groups, rows, prediction, missing, self.constraint, constraint, self.strategy.width)
-        of_sentence = width // competing
+        rows_per_group = min(rows_per_sentence, self.strategy.beam_width)
+        groups = [
+            group
+            for candidates_of in expanded
+            for group in group_by_row(candidates_of, rows_per_group, rows_per_sentence)
+        ]
+        banks = group_by_progress(
+            groups, rows, prediction, missing, self.constraint, constraint, self.strategy.beam_width
+        )
+        groups_per_sentence = rows_per_sentence // rows_per_group
         return [
-            [*chain.from_iterable(banks[first : first + of_sentence])] for first in range(0, len(banks), of_sentence)
+            [*chain.from_iterable(banks[first : first + groups_per_sentence])]
+            for first in range(0, len(banks), groups_per_sentence)
         ]
 
-    def _proposed(
+    def _propose(
         self, prediction: Prediction[Any], state: Any, missing: ConstraintProgress | None, sentences: list[SentenceBeam]
     ) -> Proposals:
         """Return the strategy's proposals, without continuations that the constraint refuses.
@@ -286,42 +301,42 @@ class Decoding:
         by_sentence = log_probs.view(len(sentences), -1, log_probs.size(1))  # (B, W, C)
         if not (self.constraint and self.constraint.refuses):
             return self.strategy.propose(by_sentence, sentences)
-        width = by_sentence.size(1)
-        competing = min(width, self.strategy.width)
+        rows_per_sentence = by_sentence.size(1)
+        rows_per_group = min(rows_per_sentence, self.strategy.beam_width)
         totals = log_probs.new_tensor([node.total for sentence in sentences for node in sentence.beam])
         dead = totals == float("-inf")  # rows that only pad the batch
-        refusals = RefusalMask(self.constraint, state, log_probs, prediction.symbols, competing, dead)
-        while missing and self.strategy.width > 1:
+        refusals = RefusalMask(self.constraint, state, log_probs, prediction.symbols, rows_per_group, dead)
+        while missing and self.strategy.beam_width > 1:
             # Check only continuations that the beam could keep; each check is expensive.
-            rows, symbols, *_ = find_contenders(prediction, missing, self.constraint, state, self.strategy.width)
+            rows, symbols, *_ = find_contenders(prediction, missing, self.constraint, state, self.strategy.beam_width)
             columns, _ = prediction.columns_or_none(symbols.unsqueeze(1))
             if not len(refusals.rule_out(rows, columns[:, 0])):
                 break
         proposals = self.strategy.propose(by_sentence, sentences)
-        places = torch.arange(len(sentences), device=self.device)
+        indices = torch.arange(len(sentences), device=self.device)
         while True:
-            proposed = proposals.of(places)
-            first = (places * width).unsqueeze(1)
+            proposed = proposals.of(indices)
+            first = (indices * rows_per_sentence).unsqueeze(1)
             rows = first.expand_as(proposed.columns) if proposed.rows is None else first + proposed.rows
-            places = torch.unique(refusals.rule_out(rows.flatten(), proposed.columns.flatten()) // width)
-            if not len(places):
+            indices = torch.unique(refusals.rule_out(rows.flatten(), proposed.columns.flatten()) // rows_per_sentence)
+            if not len(indices):
                 return proposals
             # Only these sentences propose again: the others would draw their random numbers twice.
-            refused = [sentences[place] for place in places.tolist()]
-            proposals = proposals.replaced(places, self.strategy.propose(by_sentence[places], refused))
+            refused = [sentences[index] for index in indices.tolist()]
+            proposals = proposals.replaced(indices, self.strategy.propose(by_sentence[indices], refused))
 
 
 def level_beams(sentences: Sequence[SentenceBeam]) -> None:
     """Pad the beams of all sentences to the same number of rows, with hypotheses that cannot win."""
-    width = max((len(sentence.beam) for sentence in sentences), default=0)
+    rows_per_sentence = max((len(sentence.beam) for sentence in sentences), default=0)
     for sentence in sentences:
         # A copy of the last hypothesis has a valid parent, so its state can be selected like any other.
-        sentence.beam += [sentence.beam[-1]._replace(total=float("-inf"))] * (width - len(sentence.beam))
+        sentence.beam += [sentence.beam[-1]._replace(total=float("-inf"))] * (rows_per_sentence - len(sentence.beam))
 
 
-def group_by_row(candidates: Iterable[Candidate], competing: int, width: int) -> list[list[Candidate]]:
-    """Split the candidates of a sentence with `width` rows into groups of `competing` neighboring rows."""
-    groups: list[list[Candidate]] = [[] for _ in range(width // competing)]
+def group_by_row(candidates: Iterable[Candidate], rows_per_group: int, rows_per_sentence: int) -> list[list[Candidate]]:
+    """Split the candidates of a sentence by groups of `rows_per_group` neighboring rows."""
+    groups: list[list[Candidate]] = [[] for _ in range(rows_per_sentence // rows_per_group)]
     for candidate in candidates:
-        groups[candidate.row % width // competing].append(candidate)
+        groups[candidate.row % rows_per_sentence // rows_per_group].append(candidate)
     return groups

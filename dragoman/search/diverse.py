@@ -57,8 +57,8 @@ class Diverse(Search):
         self.limit = LengthLimit(length_ratio, length_margin, min_length_ratio, min_length_margin)
 
     def strategy(self, sources: tuple[SourceBatch, ...], n_best: int, spare: int) -> Strategy:
-        share, most = (-(-count // self.groups) for count in (n_best, n_best + spare))  # rounded up
-        beam = BestFinished(self.size, self.ranking, share, most, [])
+        share, max_finished = (-(-count // self.groups) for count in (n_best, n_best + spare))  # rounded up
+        beam = BestFinished(self.size, self.ranking, share, max_finished, [])
         return DiverseBeam(self.size, beam, self.groups, self.strength, n_best, n_best + spare)
 
 
@@ -67,22 +67,22 @@ class Diverse(Search):
 class DiverseBeam(Strategy):
     """Each group is searched as a sentence of its own, by the strategy of a beam, among candidates in another order."""
 
-    width: int
+    beam_width: int
     beam: BestFinished
     groups: int
     strength: float
     n_best: int
-    most: int
+    max_finished: int
     of_sentences: dict[int, list[SentenceBeam]] = field(default_factory=dict)
 
     def begin(self, start: HypothesisNode) -> list[HypothesisNode]:
         # Each group begins with one empty hypothesis, and rows that cannot win.
-        return [start, *[start._replace(total=float("-inf"))] * (self.width - 1)] * self.groups
+        return [start, *[start._replace(total=float("-inf"))] * (self.beam_width - 1)] * self.groups
 
     @property
     def considered(self) -> int:
         """As many continuations of every row as a beam considers, even if all that other groups may say count less."""
-        return (self.groups + 1) * self.width
+        return (self.groups + 1) * self.beam_width
 
     def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[SentenceBeam]) -> Proposals:
         rows, columns = log_probs.shape[1:]
@@ -96,7 +96,7 @@ class DiverseBeam(Strategy):
             sentence.number, [SentenceBeam(sentence.number, [], [], None) for _ in range(self.groups)]
         )
         counts = Counter[int]()
-        for group, own in zip(groups, group_by_row(candidates, self.width, len(sentence.beam)), strict=True):
+        for group, own in zip(groups, group_by_row(candidates, self.beam_width, len(sentence.beam)), strict=True):
             # The penalty decides the order alone: totals, and with them scores, stay those of the model.
             own.sort(key=lambda candidate: self.strength * counts[candidate.symbol] - candidate.total)
             self.beam.keep(group, own, step)
@@ -113,7 +113,7 @@ class DiverseBeam(Strategy):
         turns: list[FinishedHypothesis] = []
         for turn in zip_longest(*finished):
             turns += _ranked(end for end in turn if end is not None)
-        return [*_ranked(turns[: self.n_best]), *turns[self.n_best : self.most]]
+        return [*_ranked(turns[: self.n_best]), *turns[self.n_best : self.max_finished]]
 
     def done(self, sentence: SentenceBeam, limit: int) -> bool:
         return all(self.beam.done(group, limit) for group in self.of_sentences[sentence.number])

@@ -87,7 +87,7 @@ class Exhaustive(Search):
         demand = constraint.progress(states) if constraint else None
         demanded = demand.missing.tolist() if demand else [0] * len(beam_hypotheses)
         # As in `Decoding`, what a constraint demands has room.
-        longest = map(max, self.limit.steps(sources), demanded)
+        longest = map(max, self.limit.max_steps(sources), demanded)
 
         def best(number: int, bounds: tuple[int, int]) -> list[Hypothesis]:
             """Return those of one sentence, whose paths are forgotten before the next one is searched."""
@@ -102,7 +102,7 @@ class Exhaustive(Search):
             hypotheses = searched.paths.hypotheses(ends)[number] if branches.ends else []
             return branches.ranked(hypotheses)[: n_best + spare]
 
-        return [best(*arguments) for arguments in enumerate(zip(self.limit.shortest(sources), longest, strict=True))]
+        return [best(*arguments) for arguments in enumerate(zip(self.limit.min_steps(sources), longest, strict=True))]
 
 
 class SearchSpace(NamedTuple):

@@ -44,7 +44,7 @@ class Greedy(Search):
 class SingleHypothesis(Strategy, ABC):
     """One hypothesis per sentence, done at its first end symbol. A variant proposes the next symbol."""
 
-    width = 1
+    beam_width = 1
 
     def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
         best = next(iter(candidates))  # the only one, or the best of several spellings

@@ -124,15 +124,16 @@ class Paths:
     figures.
 
     Nothing is copied when hypotheses branch or batches shrink; a finished hypothesis is read off backwards from its
-    end. `nodes` are the inputs of the rows. `covered` are the numbers of the sources counted in the coverage.
+    end. `nodes` are the inputs of the rows. `coverage_sources` are the numbers of the sources counted in the
+    coverage.
     """
 
-    def __init__(self, sources: tuple[SourceBatch, ...], covered: Sequence[int] = ()) -> None:
+    def __init__(self, sources: tuple[SourceBatch, ...], coverage_sources: Sequence[int] = ()) -> None:
         self._lengths = [source.mask.sum(1).tolist() for source in sources]  # a sentinel has one position
         self.nodes: list[HypothesisNode] = []
         self._attention: list[_Rows] = []
         self._figures: dict[str, _Rows] = {}
-        self._coverage = _Coverage(sources, covered) if covered else None
+        self._coverage = _Coverage(sources, coverage_sources) if coverage_sources else None
 
     def add(self, rows: Sequence[HypothesisNode], prediction: Prediction[Any]) -> int:
         """Add a step, from the input of its rows and the prediction made from it. Returns the number of its first

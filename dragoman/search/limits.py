@@ -31,11 +31,11 @@ class LengthLimit(NamedTuple):
     min_ratio: float = 0.0
     min_margin: int = 0
 
-    def steps(self, sources: tuple[SourceBatch, ...]) -> list[int]:
+    def max_steps(self, sources: tuple[SourceBatch, ...]) -> list[int]:
         """Return the step (counted from 0) at which the end symbol is forced, for each sentence."""
         return [int(length * self.ratio + EXACT) + self.margin for length in _lengths(sources)]
 
-    def shortest(self, sources: tuple[SourceBatch, ...]) -> list[int]:
+    def min_steps(self, sources: tuple[SourceBatch, ...]) -> list[int]:
         """Return the first step at which the end symbol may come, for each sentence."""
         return [ceil(length * self.min_ratio - EXACT) + self.min_margin for length in _lengths(sources)]
 

@@ -142,7 +142,7 @@ class SamplingStrategy(Strategy):
 
     count: int
     distribution: SamplingDistribution
-    width = 1
+    beam_width = 1
 
     def begin(self, start: HypothesisNode) -> list[HypothesisNode]:
         return [start] * self.count

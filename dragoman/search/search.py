@@ -50,16 +50,16 @@ class Search(ABC):
         if not 1 <= n_best <= self.width:
             more = "" if self.draws else "; use a wider beam"
             raise UserError(f"n-best {n_best}: expected 1 to {self.width} for this search{more}")
-        limits, shortest = self.limit.steps(sources), self.limit.shortest(sources)
+        max_steps, min_steps = self.limit.max_steps(sources), self.limit.min_steps(sources)
         strategy = self.strategy(sources, n_best, spare)
         # A checksum, not `hash`: Python salts that in every process, and samples would not be reproducible.
         seeds = [zlib.crc32(f"{self.seed}:{seed}".encode()) for seed in seeds] if self.draws else ()
         decoding = Decoding(
             model,
             strategy,
-            lambda: limits,
+            lambda: max_steps,
             sources[0].mask.device,
-            shortest=lambda: shortest,
+            min_steps=lambda: min_steps,
             constraint=constraint,
             seeds=seeds,
             deadline=deadline,

@@ -74,13 +74,13 @@ class StreamingPredictor(Predictor[StreamState]):
 
     @property
     @abstractmethod
-    def longest(self) -> int:
+    def max_steps(self) -> int:
         """The step at which the end is forced, given what has been read."""
 
     @property
-    def shortest(self) -> int:
+    def min_steps(self) -> int:
         """The first step at which there may be an end, given what has been read."""
-        return self.limit.shortest((self.sequence([*self.ids, EOS]),))[0]
+        return self.limit.min_steps((self.sequence([*self.ids, EOS]),))[0]
 
     def take(self) -> None:
         """Read the next part."""
@@ -115,7 +115,7 @@ class StreamingPredictor(Predictor[StreamState]):
 
     def steps(self, ids: list[int]) -> int:
         """Return the step at which the end of a translation of these symbols is forced."""
-        return self.limit.steps((self.sequence(ids),))[0]
+        return self.limit.max_steps((self.sequence(ids),))[0]
 
 
 @final
@@ -140,7 +140,7 @@ class WaitKPolicy(StreamingPredictor):
         return self.decided(self.predicted(symbols, self.seen(state, self._visible)))
 
     @property
-    def longest(self) -> int:
+    def max_steps(self) -> int:
         return self.steps(self._visible) if self.ended else UNKNOWN
 
 
@@ -163,7 +163,7 @@ class AdaptivePolicy(StreamingPredictor):
             self.take()
 
     @property
-    def longest(self) -> int:
+    def max_steps(self) -> int:
         return self.steps([*self.ids, EOS]) if self.ended else UNKNOWN
 
 
@@ -175,8 +175,8 @@ def stream(model: StreamingPredictor, constraint: Constraint | None = None) -> I
         model.take()
     if not model.ids:
         return
-    longest, shortest = (lambda: [model.longest]), (lambda: [model.shortest])
-    decoding = Decoding(model, GreedyStrategy(), longest, model.device, shortest=shortest, constraint=constraint)
+    max_steps, min_steps = (lambda: [model.max_steps]), (lambda: [model.min_steps])
+    decoding = Decoding(model, GreedyStrategy(), max_steps, model.device, min_steps=min_steps, constraint=constraint)
     (sentence,) = decoding.sentences
     for _ in decoding.steps((), Paths(())):
         if not sentence.finished:

@@ -177,8 +177,8 @@ def test_searches_find_the_attention_of_every_source(search: Greedy | Beam, atte
 def test_many_regions_make_no_long_translations() -> None:
     many = FeatureBatch(torch.zeros(3, 500, 1), torch.tensor([True, True, False]).unsqueeze(1).expand(3, 500))
     limit = LengthLimit(2.0, 10)
-    assert limit.steps((*BATCH.sources, many)) == [70, 70, 16]
-    assert limit.steps((many,)) == [70, 70, 10]
+    assert limit.max_steps((*BATCH.sources, many)) == [70, 70, 16]
+    assert limit.max_steps((many,)) == [70, 70, 10]
 
 
 @pytest.mark.spec("C10")

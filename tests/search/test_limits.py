@@ -21,19 +21,19 @@ def test_padding_and_start_symbol_are_never_said() -> None:
 def test_the_limit_follows_the_longest_source() -> None:
     """Symbols of a source count its end symbol: 4 and 2 of them, and 1 and 3 of a second source."""
     first, second = sentences([4, 5, 6], [4]), sentences([], [4, 5])
-    assert LengthLimit(2.0, 10).steps((first,)) == [18, 14]
-    assert LengthLimit(0.6, 1).steps((first, second)) == [3, 2]
-    assert LengthLimit(1.0, 0).steps((first, second)) == [4, 3]
+    assert LengthLimit(2.0, 10).max_steps((first,)) == [18, 14]
+    assert LengthLimit(0.6, 1).max_steps((first, second)) == [3, 2]
+    assert LengthLimit(1.0, 0).max_steps((first, second)) == [4, 3]
 
 
 def test_the_least_length_follows_the_longest_source() -> None:
     """Rounded up, where the limit is rounded down."""
     sources = (sentences([4, 5, 6], [4], [4, 4]),)
-    assert LengthLimit(2.0, 10).shortest(sources) == [0, 0, 0]
-    assert LengthLimit(2.0, 10, 0.5, 1).shortest(sources) == [3, 2, 3]
-    assert LengthLimit(2.0, 10, 0.0, 7).shortest(sources) == [7, 7, 7]
+    assert LengthLimit(2.0, 10).min_steps(sources) == [0, 0, 0]
+    assert LengthLimit(2.0, 10, 0.5, 1).min_steps(sources) == [3, 2, 3]
+    assert LengthLimit(2.0, 10, 0.0, 7).min_steps(sources) == [7, 7, 7]
     tenths = (sentences(*([4] * length for length in range(100))),)
-    assert LengthLimit(2.0, 10, 1.1).shortest(tenths) == [-(-11 * length // 10) for length in range(1, 101)]
+    assert LengthLimit(2.0, 10, 1.1).min_steps(tenths) == [-(-11 * length // 10) for length in range(1, 101)]
 
 
 def test_a_limit_is_a_ratio_of_whole_numbers() -> None:
@@ -41,4 +41,4 @@ def test_a_limit_is_a_ratio_of_whole_numbers() -> None:
     sources = (sentences(*([4] * length for length in range(100))),)
     for hundredths in (7, 29, 58, 110, 230):
         expected = [hundredths * length // 100 for length in range(1, 101)]
-        assert LengthLimit(hundredths / 100, 0).steps(sources) == expected
+        assert LengthLimit(hundredths / 100, 0).max_steps(sources) == expected
