@@ -148,7 +148,7 @@ def compared(model: Translator, pairs: Sequence[Pair]) -> dict[str, Kept]:
     """Translate strings with spans in each way that keeps them."""
     protected = LexicalConstraints(protection=PROTECTION)
     ways = {"nothing": UNCONSTRAINED, "`--protect`": protected}
-    if model.processor.reading.protection:
+    if model.processor.model_inputs.protection:
         ways = {"marks": UNCONSTRAINED}
     kept_by_kind, sources, right = dict[str, Kept](), [pair.source for pair in pairs], [[pair.target for pair in pairs]]
     for name, constraints in ways.items():

@@ -17,7 +17,7 @@ Ratio = Annotated[float, Field(ge=0, le=100)]
 Margin = Annotated[int, Field(ge=0, le=1000)]
 
 EXACT = 1e-9  # 0.29 * 100 is a little less than 29
-FORCED = -1e30  # log P of a forced end that the model or a constraint ruled out is below this
+FORCED = -1e30  # log P below this is that of a forced end which the model or a constraint had ruled out
 IMAGE = 30  # the length of an image in symbols, however many regions it has
 
 
@@ -38,6 +38,11 @@ class LengthLimit(NamedTuple):
     def min_steps(self, sources: tuple[SourceBatch, ...]) -> list[int]:
         """Return the first step at which the end symbol may come, for each sentence."""
         return [ceil(length * self.min_ratio - EXACT) + self.min_margin for length in _lengths(sources)]
+
+
+def was_forced(log_prob: float) -> bool:
+    """Return whether a translation ends only because its end was forced against the model or a constraint."""
+    return log_prob < FORCED
 
 
 def _lengths(sources: tuple[SourceBatch, ...]) -> list[int]:

@@ -224,7 +224,7 @@ class Hop(NamedTuple):
 
     def without(self, text: str) -> str:
         """A text without its protected spans, but for those that the model has learned marks for."""
-        return stripped_text.without(text, PROTECTED, self.model.translator.processor.reading.protection)
+        return stripped_text.without(text, PROTECTED, self.model.translator.processor.model_inputs.protection)
 
     def item(self, item: TranslationItem) -> TranslationItem:
         """What the model reads of an item."""

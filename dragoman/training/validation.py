@@ -138,9 +138,9 @@ class Validator:
             def masks(symbols: list[Symbol]) -> list[Symbol]:
                 return mask_text(hides, symbols, f"{config.seed}:dev:{' '.join(map(str, symbols))}")
 
-            assert isinstance(processor.reading, ModelInputs)
+            assert isinstance(processor.model_inputs, ModelInputs)
             # A function of the text, so that validations are comparable with each other.
-            processor = replace(processor, reading=replace(processor.reading, noise=masks))
+            processor = replace(processor, model_inputs=replace(processor.model_inputs, noise=masks))
         return Translator(model, processor, config.training.search, self.device)
 
     def _measured(self, translator: Translator, pair: LanguagePair) -> Validation:

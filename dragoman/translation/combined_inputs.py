@@ -32,7 +32,7 @@ class CombinedInputs:
         return tuple(sources.values())
 
     @property
-    def read(self) -> tuple[Source, ...]:
+    def encoded_sources(self) -> tuple[Source, ...]:
         """The source of each part of what is `encoded`: those of the first model, then those of the second."""
         return tuple(chain.from_iterable(member.sources for member in self.members))
 

@@ -131,7 +131,7 @@ class SequenceGenerator:
         """Search one batch of sentences. `strict`: every beginning of a translation is acceptable."""
         device = self.device.torch_device
         encoded = [sentence.truncated for sentence in batch]
-        inputs = self.processor.reading.batch(encoded, self.processor.writing.vocabularies(encoded))
+        inputs = self.processor.model_inputs.batch(encoded, self.processor.model_outputs.vocabularies(encoded))
         sources = tuple(source.to(device) for source in inputs)
         # Only transforms that have something to do in this batch: a plain batch has no constraint, and the fast search.
         noted = {transform for sentence in batch for transform in sentence.notes}

@@ -210,7 +210,7 @@ def _check_symbols(folders: Sequence[str | Path], members: Sequence[Translator])
             raise UserError(f"{folder}: cannot be part of an ensemble (model.output: hybrid)")
         if member.marks != first.marks or member.edits != first.edits:
             raise UserError(f"{folder}: differs from {folders[0]} in data.pairs or data.edits")
-        if member.processor.reading.protection != first.processor.reading.protection:
+        if member.processor.model_inputs.protection != first.processor.model_inputs.protection:
             raise UserError(f"{folder}: protects other spans than {folders[0]} (text.protect)")
         for source in member.sources:
             spec = source.text.spec if isinstance(source, Language) else {}
@@ -223,21 +223,21 @@ def _together(folders: Sequence[str | Path], members: Sequence[Translator]) -> T
     """Return the translator of several runs as an ensemble. UserError if they do not fit together."""
     _check_symbols(folders, members)
     first = members[0]
-    readings = CombinedInputs(tuple(cast(ModelInputs, member.processor.reading) for member in members))
-    unsaid = {
+    combined_inputs = CombinedInputs(tuple(cast(ModelInputs, member.processor.model_inputs) for member in members))
+    foreign_ids = {
         mark: sorted(set.intersection(*(set(member.processor.foreign[mark]) for member in members)))
         for mark in first.processor.foreign
     }
     surfaces = UnknownWordNeeds(*map(any, zip(*(member.processor.surfaces for member in members), strict=True)))
     attends = any(member.processor.attends for member in members)
-    processor = Processor(readings, first.target, first.edited, first.marks, unsaid, surfaces, attends)
+    processor = Processor(combined_inputs, first.target, first.edited, first.marks, foreign_ids, surfaces, attends)
 
     def scorer() -> Ensemble:
-        return Ensemble([member.model for member in members], readings.counts)
+        return Ensemble([member.model for member in members], combined_inputs.counts)
 
     try:
         predictors = [member.generator.predictor for member in members if member.generator.predictor]
-        predictor = Ensemble(predictors, readings.counts) if predictors else None
+        predictor = Ensemble(predictors, combined_inputs.counts) if predictors else None
         translator = Translator(scorer if predictor else scorer(), processor, first.search, first.device)
     except ValueError as error:
         raise UserError(f"{', '.join(map(str, folders))}: {error}") from error
@@ -279,13 +279,13 @@ def text_transforms(
     processor: Processor, *, dictionaries: Mapping[str, Dictionary] | None, temperature: float | None = None
 ) -> tuple[TextTransform, ...]:
     """Return the text transforms of a run. `dictionaries`: those of words in the place of `<unk>`; None: it stays."""
-    reading, spells = processor.reading, processor.surfaces.target
+    model_inputs, spells = processor.model_inputs, processor.surfaces.target
     transforms: list[TextTransform] = []
-    source = reading.sources[0]
-    if len(reading.sources) == 1 and isinstance(source, Language) and processor.edited is None:
+    source = model_inputs.sources[0]
+    if len(model_inputs.sources) == 1 and isinstance(source, Language) and processor.edited is None:
         transforms.append(Casing(source))
-    if reading.protection:
-        transforms.append(Placeholders(reading.protection, processor.target))
+    if model_inputs.protection:
+        transforms.append(Placeholders(model_inputs.protection, processor.target))
     unknown_words = None
     if dictionaries is not None:
         unknown_words = UnknownWords(processor.target, dictionaries, spells=spells)

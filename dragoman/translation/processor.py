@@ -42,7 +42,7 @@ class Processor:
     needs of words outside its vocabularies. `attends`: whether it has attention. `transforms` are those of the run.
     """
 
-    reading: ModelInputs | CombinedInputs
+    model_inputs: ModelInputs | CombinedInputs
     target: Language
     edited: int | None = None
     marks: Mapping[str, Mark] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Processor:
     transforms: tuple[TextTransform, ...] = ()
 
     @cached_property
-    def writing(self) -> ModelOutputs:
+    def model_outputs(self) -> ModelOutputs:
         return ModelOutputs(self.target, self.edited, self.surfaces.extended)
 
     @property
@@ -94,13 +94,13 @@ class Processor:
             number,
             inputs,
             inputs,
-            self.reading,
-            self.writing,
+            self.model_inputs,
+            self.model_outputs,
             to or self.target.name,
             mark,
             self._forbidden(tuple(mark)),
             beginning,
-            protection or self.reading.protection,
+            protection or self.model_inputs.protection,
             self.transforms if transforms is None else tuple(transforms),
             self.attends,
             target,
@@ -142,45 +142,45 @@ class Processor:
                 raise TypeError(f"{self.target.name}: expected a text, found {type(target).__name__}")
         transforms = [transform for transform in self.transforms if transform.scores]
         sentences = [
-            self.sentence(number, self.reading.complete_inputs(text), to, transforms=transforms, target=target)
+            self.sentence(number, self.model_inputs.complete_inputs(text), to, transforms=transforms, target=target)
             for number, (text, target) in enumerate(zip(sources, targets, strict=True))
         ]
         return [self._pair(sentence, longest) for sentence in sentences]
 
     def _pair(self, sentence: Sentence, longest: int | None) -> EncodedPair:
         encoded = source_inputs.cut(sentence.encoded, longest)
-        return EncodedPair(sentence, encoded, self.writing.symbols(encoded, sentence.target or "", longest))
+        return EncodedPair(sentence, encoded, self.model_outputs.symbols(encoded, sentence.target or "", longest))
 
     def batched(self, pairs: Sequence[EncodedPair], symbols: int = BATCH) -> Iterator[tuple[list[EncodedPair], Batch]]:
         """Yield these pairs in batches of similar length, each of at most so many symbols; `rows` are their numbers."""
         # Both sides are padded, so the longer one decides; the end symbol counts.
         lengths = [max(source_inputs.length(pair.encoded), len(pair.target)) + 1 for pair in pairs]
         # Regions of images do not show in the number of symbols, and take memory for each sentence.
-        most = BATCH if all(isinstance(source, Language) for source in self.reading.sources) else ROWS  # regions: room
+        most = BATCH if all(isinstance(source, Language) for source in self.model_inputs.sources) else ROWS
         for numbers in by_length(range(len(pairs)), lengths, symbols, most):
             batch = [pairs[number] for number in numbers]
             texts, targets = [pair.encoded for pair in batch], [[pair.target] for pair in batch]
-            words = self.writing.vocabularies(texts)
+            words = self.model_outputs.vocabularies(texts)
             target = source_inputs.sequence(targets, self.target, words, self.surfaces.target)
-            yield batch, Batch(self.reading.batch(texts, words), target, np.array(numbers))
+            yield batch, Batch(self.model_inputs.batch(texts, words), target, np.array(numbers))
 
     def blank(self, sentence: Sentence) -> Translation:
         """Return the translation of a blank text, and what a model says of one without words beside its protected
         spans.
         """
         left_out = source_inputs.left_out(sentence.inputs, [])
-        return Translation(self.reading.nothing(sentence.inputs), "", [], 0.0, 0.0, (), left_out=left_out)
+        return Translation(self.model_inputs.nothing(sentence.inputs), "", [], 0.0, 0.0, (), left_out=left_out)
 
     def draft(self, sentence: Sentence, hypothesis: Hypothesis) -> Translation:
         """Return a hypothesis as text, with the attention to the sources, before any transform has finished it."""
         encoded = sentence.encoded
-        symbols = self.writing.symbols_of(encoded, hypothesis)
+        symbols = self.model_outputs.symbols_of(encoded, hypothesis)
         # A model may write two spaces by chance; where the source has them, they may be meant.
         single_spaced = None if sentence.has_spaces_in_a_row else len(sentence.prefix)
-        written, words = self.writing.written(encoded, symbols, single_spaced)
+        written, words = self.model_outputs.written(encoded, symbols, single_spaced)
         # Without the row of the end symbol, which is part of no word.
         weights = tuple(part[:-1] for part in hypothesis.attention)
-        sources, sentinel = self.reading.seen(sentence.inputs, sentence.truncated, words, weights)
+        sources, sentinel = self.model_inputs.seen(sentence.inputs, sentence.truncated, words, weights)
         figures = {name: values.tolist() for name, values in hypothesis.figures.items()}
         return Translation(
             sources,
@@ -190,7 +190,9 @@ class Processor:
             hypothesis.log_prob,
             steps(list(map(source_inputs.symbol_name, symbols)), words.word_of, hypothesis.log_probs, figures),
             sentinel,
-            left_out=source_inputs.left_out(sentence.inputs, zip(self.reading.read, encoded, strict=True)),
+            left_out=source_inputs.left_out(
+                sentence.inputs, zip(self.model_inputs.encoded_sources, encoded, strict=True)
+            ),
             proved=hypothesis.proved,
             output_symbols=tuple(symbols),
         )
@@ -198,12 +200,12 @@ class Processor:
     def scored(self, pair: EncodedPair, scored: ScoredBatch, row: int) -> Scored:
         """Return a pair with the scores of its row in a batch."""
         sentence, count = pair.sentence, len(pair.target)
-        written, words = self.writing.written(pair.encoded, pair.target)
+        written, words = self.model_outputs.written(pair.encoded, pair.target)
         weights = tuple(part[row, :count].float().cpu().numpy() for part in scored.attention)
         # float64, as the sums of a search: equal pairs have equal scores.
         log_probs = scored.log_probs[row, : count + 1].double()
         figures = {name: values[row, : count + 1].tolist() for name, values in scored.figures.items()}
-        sources, sentinel = self.reading.seen(sentence.inputs, pair.encoded, words, weights)
+        sources, sentinel = self.model_inputs.seen(sentence.inputs, pair.encoded, words, weights)
         names = list(map(source_inputs.symbol_name, pair.target))
         translation = Translation(
             sources,

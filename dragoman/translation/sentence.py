@@ -30,13 +30,13 @@ LEAST_CAPITALS = 4  # letters of a text in capitals; fewer may be an acronym
 
 
 class OriginalText(NamedTuple):
-    """The first text of a sentence as the user gave it, its protected spans, and `place`, which maps spans of the
+    """The first text of a sentence as the user gave it, its protected spans, and `to_original`, which maps spans of the
     model's input to spans of the original text.
     """
 
     text: str
     spans: Sequence[Span]
-    place: Callable[[Span], Span]
+    to_original: Callable[[Span], Span]
 
 
 def _is_in_capitals(text: str) -> bool:
@@ -51,7 +51,8 @@ def _unchanged(text: str) -> tuple[str, list[Span]]:
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """A text to translate, with its position `number`: `inputs` are the sources as given, `read` what the model reads.
+    """A text to translate, with its position `number`: `inputs` are the sources as given, `model_sources` what the
+    model reads.
 
     `mark` precedes a source and names the target `language` of a multilingual model; no translation contains the
     symbols `forbidden`, such as `<unk>`. The translation begins with the text `beginning`, if there is one.
@@ -63,9 +64,9 @@ class Sentence:
 
     number: int
     inputs: tuple[Given, ...]
-    read: tuple[Given, ...]
-    reading: ModelInputs | CombinedInputs
-    writing: ModelOutputs
+    model_sources: tuple[Given, ...]
+    model_inputs: ModelInputs | CombinedInputs
+    model_outputs: ModelOutputs
     language: str
     mark: Sequence[Mark] = ()
     forbidden: frozenset[int] = frozenset({UNK})
@@ -83,7 +84,7 @@ class Sentence:
         """Return the sentence after all transforms."""
         sentence = self
         for transform in self.transforms:
-            if transform.reads is None or transform.reads(sentence):
+            if transform.applies_to is None or transform.applies_to(sentence):
                 sentence = transform.prepare(sentence)
         return sentence
 
@@ -94,12 +95,12 @@ class Sentence:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        return self.reading.sources
+        return self.model_inputs.sources
 
     @cached_property
     def encoded(self) -> list[Encoded]:
         """The symbols of each source."""
-        return self.reading.encoded(self.read, self.mark)
+        return self.model_inputs.encoded(self.model_sources, self.mark)
 
     @cached_property
     def truncated(self) -> list[Encoded]:
@@ -114,7 +115,7 @@ class Sentence:
     @property
     def has_spaces_in_a_row(self) -> bool:
         """Whether a text has two spaces in a row; its translation may have them, too."""
-        # Looks at the original text: a transform that removes a span may leave two spaces in `read`.
+        # Looks at the original text: a transform that removes a span may leave two spaces in `model_sources`.
         return any(_SPACES.search(text) for text in self.inputs if isinstance(text, str))
 
     @property
@@ -153,20 +154,20 @@ class Sentence:
             return []
         text = self.beginning
         if isinstance(text, str) and text != text.rstrip():
-            symbols = self.writing.begun(self.encoded, text)
-            if UNK in self.writing.numbering(self.encoded).ids(symbols):
+            symbols = self.model_outputs.begun(self.encoded, text)
+            if UNK in self.model_outputs.numbering(self.encoded).ids(symbols):
                 text = text.rstrip()  # word-level models have no symbol for a space at the end
-        return self.writing.prefix(self.encoded, text, self.forbidden)
+        return self.model_outputs.prefix(self.encoded, text, self.forbidden)
 
     @cached_property
     def written_prefix(self) -> str:
         """The text of the prefix, with placeholders."""
-        return "".join(self.writing.surfaces(self.encoded, self.prefix))
+        return "".join(self.model_outputs.surfaces(self.encoded, self.prefix))
 
     @cached_property
     def first_text(self) -> tuple[Language | None, str]:
         """The first text source that is not blank, and its text as the model reads it; None and "" if all are blank."""
-        pairs = zip(self.sources, self.read, strict=True)
+        pairs = zip(self.sources, self.model_sources, strict=True)
         texts = [(source, str(text)) for source, text in pairs if isinstance(source, Language)]
         return next((pair for pair in texts if pair[1].strip()), (None, ""))
 
@@ -180,9 +181,9 @@ class Sentence:
         of a source.
         """
         # Usually no transform of the sentence could object.
-        if self.writing.edited is not None or not self.notes:
+        if self.model_outputs.edited is not None or not self.notes:
             return True
-        surfaces = self.writing.surfaces(self.encoded, ids)
+        surfaces = self.model_outputs.surfaces(self.encoded, ids)
         return all(transform.accepts(self, ids, surfaces) for transform in self.notes)
 
 
@@ -199,15 +200,16 @@ class TextTransform:
     are optional.
 
     Transforms prepare a sentence in order, and finish its translation in reverse order. A transform keeps what it
-    needs later in `Sentence.notes`. `reads` and `writes` are predicates. `prepare` is skipped if `reads` is false. A
-    sentence without a note is passed only to `finish`, and only if `writes` is true.
+    needs later in `Sentence.notes`. `applies_to` and `applies_to_translation` are predicates. `prepare` is skipped
+    if `applies_to` is false. A sentence without a note is passed only to `finish`, and only if
+    `applies_to_translation` is true.
 
     The order of calls: `prepare`; `constraints`, `symbols` and `wrap` for the search; `finish` for each hypothesis;
     `retry` and `missing`; `complete`.
     """
 
-    reads: "ClassVar[attrgetter[bool] | None]" = None  # predicate of a sentence; None: true
-    writes: "ClassVar[attrgetter[bool] | None]" = None  # predicate of a translation; None: false
+    applies_to: "ClassVar[attrgetter[bool] | None]" = None  # predicate of a sentence; None: true
+    applies_to_translation: "ClassVar[attrgetter[bool] | None]" = None  # predicate of a translation; None: false
     scores: ClassVar[bool] = False  # whether sentences with a given translation are prepared and finished, too
     inserts: ClassVar[bool] = False  # whether `finish` inserts words that the model did not write; not explainable
 
@@ -239,7 +241,7 @@ class TextTransform:
         """Return the translation of a hypothesis, changed as earlier transforms expect it: the inverse of `prepare`."""
         return translation
 
-    def answer(self, translation: Translation, sentence: Sentence) -> Translation:
+    def finish_known(self, translation: Translation, sentence: Sentence) -> Translation:
         """As `finish`, for a translation that was known without a search (`Sentence.answer`); keep its text."""
         return translation
 

@@ -44,7 +44,7 @@ class SimultaneousTranslator:
         if isinstance(words, str | bytes) or not isinstance(words, Iterable):
             raise arguments.unexpected(words, "words", "words one by one, as in simultaneous(text.split())")
         mark = self.processor.mark(to)
-        text = ArrivingText(words, require_text(self.processor.reading.sources), mark)
+        text = ArrivingText(words, require_text(self.processor.model_inputs.sources), mark)
         model = self._predictor(text)
         constraints = self.generator.constraints_of(mark, 1)
         if self._unknown_words and not self.processor.attends:
@@ -57,11 +57,11 @@ class SimultaneousTranslator:
     def _predictor(self, text: ArrivingText) -> StreamingPredictor:
         """The model, which reads as `wait` says or as it decides."""
         model = self.generator.model
-        reading = model, text, self.limit, self.generator.device.torch_device
+        arguments = model, text, self.limit, self.generator.device.torch_device
         if self.wait is not None:
-            return WaitKPolicy(*reading, self.wait)
+            return WaitKPolicy(*arguments, self.wait)
         if any(isinstance(part, ShiftTerm) for part in model.modules()):
-            return AdaptivePolicy(*reading)
+            return AdaptivePolicy(*arguments)
         raise UserError("this model does not decide when to read (no attention term shift); use --wait K")
 
     def _replaced(
@@ -70,7 +70,7 @@ class SimultaneousTranslator:
         """What words of these numbers become, by the attention to what has arrived."""
         if self._unknown_words is None:
             return {}
-        seen, _ = self.processor.reading.seen(("",), [source], words, (attention,))
+        seen, _ = self.processor.model_inputs.seen(("",), [source], words, (attention,))
         return {word: text for word, (text, _) in self._unknown_words.replaced(unknown, seen).items()}
 
     def _one_by_one(self, decided: Iterator[EmittedSymbol]) -> Iterator[EmittedSymbol]:
@@ -88,13 +88,13 @@ def _check(generator: SequenceGenerator, wait: int | None) -> None:
     processor = generator.processor
     if wait is not None and wait < 1:
         raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
-    if not is_only_text(processor.reading.sources) or processor.edited is not None:
+    if not is_only_text(processor.model_inputs.sources) or processor.edited is not None:
         raise UserError("simultaneous translation requires a single source")
     if generator.predictor or generator.backend or generator.shortlist:
         raise UserError("simultaneous translation requires engine torch without a shortlist")
-    if processor.reading.protection:
+    if processor.model_inputs.protection:
         raise UserError("simultaneous translation does not support text.protect")
-    if processor.writing.extends:
+    if processor.model_outputs.extends:
         raise UserError("simultaneous translation does not support an output that copies source words")
     if processor.surfaces.sources or processor.surfaces.target:
         raise UserError("simultaneous translation does not support models that read or spell characters")

@@ -52,7 +52,7 @@ class ModelInputs:
     competing: bool = True
 
     @property
-    def read(self) -> tuple[Source, ...]:
+    def encoded_sources(self) -> tuple[Source, ...]:
         """The source of each part of what is `encoded`."""
         return self.sources
 

@@ -18,7 +18,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.decoding import Deadline
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.limits import FORCED
+from dragoman.search.limits import was_forced
 from dragoman.search.table import SEARCHES, has_beam, with_beam
 from dragoman.search.tempered import NORMALIZER, TemperaturePredictor
 from dragoman.text.mark import Mark
@@ -79,7 +79,7 @@ class Translator:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        return self.processor.reading.sources
+        return self.processor.model_inputs.sources
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ class Translator:
     @property
     def user_sources(self) -> tuple[Source, ...]:
         """The sources that a user gives; a translation memory fills the others, unless they are given too."""
-        return self.processor.reading.user_sources
+        return self.processor.model_inputs.user_sources
 
     @property
     def source(self) -> Language:
@@ -192,7 +192,7 @@ class Translator:
         chooser = risk or rerank
         if chooser and search is None and beam_size is None:
             search = chooser.search(self.search)
-        if exact and not self.processor.reading.recall:
+        if exact and not self.processor.model_inputs.recall:
             raise UserError("this run has no translation memory to find exact matches in (data.translation_memory)")
         task = self._task(n_best, self._spec(search, beam_size), _deadline(timeout), to, chooser)
         if constraints.weight and not task.search.allows_rewards:
@@ -209,7 +209,8 @@ class Translator:
         if rerank:
             translations |= _reranked(searched, translations, rerank, n_best)
         return [
-            _completed(translations.get(sentence.number) or self._blank(sentence), sentence) for sentence in sentences
+            _apply_complete(translations.get(sentence.number) or self._blank(sentence), sentence)
+            for sentence in sentences
         ]
 
     def prepare(
@@ -231,7 +232,7 @@ class Translator:
         sentences = [
             self.processor.sentence(
                 number,
-                self.processor.reading.complete_inputs(text),
+                self.processor.model_inputs.complete_inputs(text),
                 to,
                 transforms=transforms,
                 beginning=prefix,
@@ -246,7 +247,7 @@ class Translator:
 
     def _protection(self, constraints: LexicalConstraints) -> Protection | None:
         """Find all spans that are protected in a call."""
-        protections = [self.processor.reading.protection, constraints.protection]
+        protections = [self.processor.model_inputs.protection, constraints.protection]
         patterns = [pattern for protection in protections if protection for pattern in protection.patterns]
         return Protection(patterns) if patterns else None
 
@@ -259,7 +260,9 @@ class Translator:
         if exact:
             transforms.append(ExactMatch())
         if constraints.protection:
-            transforms.append(TagProjection(constraints.protection, processor.reading.protection, processor.edited))
+            transforms.append(
+                TagProjection(constraints.protection, processor.model_inputs.protection, processor.edited)
+            )
         if constraints.glossary.terms:
             transforms.append(Terms(constraints, self._pieces, attends=processor.attends))
         places = {kind: place for place, kind in enumerate(ORDER)}
@@ -317,14 +320,16 @@ class Translator:
             if not rank or sentence.accepts(hypothesis.symbols):
                 key = hypothesis.symbols, hypothesis.surfaces
                 if key not in translations:
-                    translations[key] = self._finished(self.processor.draft(sentence, hypothesis), sentence, task)
+                    translations[key] = self._apply_finish(self.processor.draft(sentence, hypothesis), sentence, task)
                 yield translations[key]
 
-    def _finished(self, draft: Translation, sentence: Sentence, task: Task | None = None) -> Translation:
+    def _apply_finish(self, draft: Translation, sentence: Sentence, task: Task | None = None) -> Translation:
         """Return a translation after `finish` of all transforms, with its context for explanations."""
         translation, explained = draft, None
         for transform in reversed(sentence.transforms):
-            if transform in sentence.notes or (transform.writes and transform.writes(translation)):
+            if transform in sentence.notes or (
+                transform.applies_to_translation and transform.applies_to_translation(translation)
+            ):
                 if transform.inserts:
                     # The translation after it has words that the model did not write and that have no attention.
                     explained = translation
@@ -336,7 +341,7 @@ class Translator:
         )
 
     def _blank(self, sentence: Sentence) -> Translation:
-        return self._finished(self.processor.blank(sentence), sentence)
+        return self._apply_finish(self.processor.blank(sentence), sentence)
 
     def _spec(self, search: str | Mapping[str, Any] | Spec | None, beam_size: int | None) -> Spec:
         """Return the search to use. ValueError for a beam size with a search that was passed, too, and has no beam."""
@@ -386,7 +391,7 @@ class Translator:
         ):
             translation = replace(scored.translation, text=sentence.answer or "")
             for transform in reversed(sentence.notes):
-                translation = transform.answer(translation, sentence)
+                translation = transform.finish_known(translation, sentence)
             translations[sentence.number] = translation
         return translations
 
@@ -406,11 +411,11 @@ class Translator:
 
     def left_out(self, text: Text) -> int:
         """Return how many symbols of a text are not read because it has more than LONGEST."""
-        reading = self.processor.reading
-        inputs = reading.complete_inputs(text)
+        model_inputs = self.processor.model_inputs
+        inputs = model_inputs.complete_inputs(text)
         transforms = [transform for transform in self.processor.transforms if transform.scores]
         sentence = self.processor.sentence(0, inputs, self.targets[0], transforms=transforms)
-        return source_inputs.left_out(inputs, zip(reading.read, sentence.encoded, strict=True))
+        return source_inputs.left_out(inputs, zip(model_inputs.encoded_sources, sentence.encoded, strict=True))
 
     def score(
         self, sources: Sequence[Text], targets: Sequence[str], *, to: str | None = None, confidence: bool = False
@@ -483,7 +488,7 @@ def worse(sentence: Sentence, translation: Translation) -> tuple[bool, int]:
     """Return a key that sorts translations from better to worse: whether the end was forced against the model or a
     constraint, then the number of missed requirements.
     """
-    return translation.log_prob < FORCED, _missing(sentence, translation)
+    return was_forced(translation.log_prob), _missing(sentence, translation)
 
 
 def _missing(sentence: Sentence, translation: Translation) -> int:
@@ -497,7 +502,7 @@ def _retry(translation: Translation, sentence: Sentence) -> Sentence | None:
     return next((retry for retry in retries if retry), None)
 
 
-def _completed(translation: Translation, sentence: Sentence) -> Translation:
+def _apply_complete(translation: Translation, sentence: Sentence) -> Translation:
     """Return the translation and its alternatives after `complete` of all transforms."""
     if not sentence.notes:
         return translation

@@ -227,7 +227,9 @@ def listed(translator: Translator, texts: Sequence[Text], count: int, to: str | 
     many candidates has to choose from.
     """
     translations = translator.translate(texts, to=to, n_best=count, rerank=Reranker((), {}, candidates=count))
-    inputs_and_translations = zip(map(translator.processor.reading.complete_inputs, texts), translations, strict=True)
+    inputs_and_translations = zip(
+        map(translator.processor.model_inputs.complete_inputs, texts), translations, strict=True
+    )
     return [Candidates(number, inputs, best.n_best) for number, (inputs, best) in enumerate(inputs_and_translations)]
 
 

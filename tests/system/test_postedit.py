@@ -102,7 +102,10 @@ def test_operations_are_no_text(shell: Shell) -> None:
     assert done.code == 0, done.err
     assert "<keep>" not in done.out
     translator = dragoman.load(shell.folder / "run")
-    assert translator.processor.writing.written([[], ["<keep>", "un"]], list(OPERATIONS[:1]))[0] == ["<keep>", "un"]
+    assert translator.processor.model_outputs.written([[], ["<keep>", "un"]], list(OPERATIONS[:1]))[0] == [
+        "<keep>",
+        "un",
+    ]
 
 
 @pytest.mark.spec("C13")
@@ -139,7 +142,7 @@ def test_no_text_is_twice_in_an_n_best_list(shell: Shell) -> None:
     for (_, before), texts, hypotheses in zip(sources, lists, searched, strict=True):
         marked = (translator.target.vocabulary.marked(hypothesis.symbols) for hypothesis in hypotheses)
         encoded_before: list[Encoded] = [[], list(before.split())]
-        written = [translator.processor.writing.written(encoded_before, hypothesis)[0] for hypothesis in marked]
+        written = [translator.processor.model_outputs.written(encoded_before, hypothesis)[0] for hypothesis in marked]
         once = list(dict.fromkeys(map(" ".join, written)))
         assert texts[: len(once)] == once
         missing += len(hypotheses) - len(once)

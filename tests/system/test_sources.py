@@ -94,7 +94,7 @@ def test_sources_are_read_as_one_sequence(corpus: Path, tmp_path: Path) -> None:
     assert translations[2].shares["en"].sum() == 0
     alone = translator.translate(texts[2:3])[0]
     assert (alone.text, alone.log_prob) == (translations[2].text, pytest.approx(translations[2].log_prob, abs=1e-4))
-    sequence = translator.processor.reading.batch([[["one", "two"], ["1", "2"]], [[], ["4"]], [[], []]])
+    sequence = translator.processor.model_inputs.batch([[["one", "two"], ["1", "2"]], [[], ["4"]], [[], []]])
     ids = Run.load(tmp_path / "run").target.vocabulary.ids(["one", "two", "1", "2", "4"])
     assert [row[mask].tolist() for row, mask in zip(*sequence[0][:2], strict=True)] == [
         [*ids[:2], EOS, *ids[2:4], EOS],

@@ -104,10 +104,10 @@ def test_gradients_of_symbols_add_up_whatever_the_weights(tmp_path: Path) -> Non
     options = {**toy.SUBWORDS, "model.attention.normalizer": "linear_chain", "training.steps": 1}
     config = toy.config(toy.corpus(tmp_path), tmp_path / "run", {"training.epochs": None, **options})
     translator = dragoman.load(session.train(config, quiet=True).path)
-    assert not translator.processor.reading.competing
+    assert not translator.processor.model_inputs.competing
     source, target = toy.pairs(1, 3)[0]
     explanation = translator.score([source], [target])[0].translation.explain()
-    translator.processor.reading = translator.processor.reading.summed
+    translator.processor.model_inputs = translator.processor.model_inputs.summed
     again = translator.score([source], [target])[0].translation.explain()
     for one, other in zip(explanation.sources, again.sources, strict=True):
         np.testing.assert_array_equal(one.gradient, other.gradient)

@@ -129,7 +129,7 @@ def test_of_what_is_edited_words_become_unknown(tmp_path: Path) -> None:
     (maps,) = scored.translation.explain().sources
     for place, erased in enumerate(("zzz un deux", "six zzz deux", "six un zzz")):
         batch = next(iter(editor.pairs(["six un deux"], ["un trois"])))
-        (other,) = editor.processor.reading.batch([[[*erased.split()]]])
+        (other,) = editor.processor.model_inputs.batch([[[*erased.split()]]])
         with torch.no_grad():
             log_probs = [
                 editor.model.score(translation).log_probs[0]

@@ -108,7 +108,7 @@ def test_a_text_from_a_memory_is_pickled_with_its_match(tmp_path: Path) -> None:
     assert plain(pickle.loads(pickle.dumps(translation))) == plain(translation)
     (recalled,) = (
         source_input
-        for source_input in model.processor.reading.complete_inputs(source)
+        for source_input in model.processor.model_inputs.complete_inputs(source)
         if isinstance(source_input, FuzzyMatch)
     )
     for back in (pickle.loads(pickle.dumps(recalled)), copy.deepcopy(recalled)):

@@ -95,7 +95,7 @@ def _erased(
     """Yield the pair, then for each source the pair without each of its words, and without the source if it may be
     missing.
     """
-    read, edited = generator.processor.reading.read, _edited(generator.processor)
+    read, edited = generator.processor.model_inputs.encoded_sources, _edited(generator.processor)
 
     def changed(name: str, change: Callable[[Source, Encoded], Encoded]) -> EncodedPair:
         encoded_sources = zip(read, pair.encoded, strict=True)
@@ -113,7 +113,7 @@ def _erased(
 
 def _edited(processor: Processor) -> str | None:
     """The name of the source that the model edits."""
-    return None if processor.edited is None else processor.reading.sources[processor.edited].name
+    return None if processor.edited is None else processor.model_inputs.sources[processor.edited].name
 
 
 def _may_lack(source: SourceAttention, sources: Sequence[SourceAttention], edited: str | None) -> bool:
@@ -127,14 +127,14 @@ def _together(
 ) -> Explained:
     """All maps of a pair, given log P of the steps of what `_erased` yields."""
     processor, (whole, *erased) = generator.processor, log_probs
-    _, words = processor.writing.written(pair.encoded, pair.target)
+    _, words = processor.model_outputs.written(pair.encoded, pair.target)
     counts = np.bincount([word for word in words.word_of if word >= 0], minlength=len(words.words))[:, None]
-    reading = processor.reading.summed
-    by_word = reading.seen(
+    model_inputs = processor.model_inputs.summed
+    by_word = model_inputs.seen(
         pair.sentence.inputs, pair.encoded, words, tuple(slope[:-1] for slope in gradients_of_pair.maps)
     )[0]
     steps = WordsOf([""], [0] * len(whole), [(0, 0)])  # all as the symbols of one word
-    at_all = reading.seen(pair.sentence.inputs, pair.encoded, steps, gradients_of_pair.maps)[0]
+    at_all = model_inputs.seen(pair.sentence.inputs, pair.encoded, steps, gradients_of_pair.maps)[0]
     lost, maps, sums = iter(erased), list[SourceMaps](), list[Map]()
     for source, slopes in zip(gradients_of_pair.scored.sources, by_word, strict=True):
         rows = [whole - next(lost) for _ in source.words]

@@ -53,7 +53,7 @@ class ExplanationContext:
         pair = self.pair
         for transform in pair.sentence.notes:
             text = transform.contrast(text, pair.sentence)
-        return pair._replace(target=self.generator.processor.writing.symbols(pair.encoded, text, None))
+        return pair._replace(target=self.generator.processor.model_outputs.symbols(pair.encoded, text, None))
 
     def beam(self) -> tuple[BeamNode, ...]:
         """The hypotheses that the search kept, and all that finished; none if there was no search."""
@@ -63,7 +63,7 @@ class ExplanationContext:
         self.generator.generate(task._replace(spare=EVERY, deadline=None, trace=trace), [sentence])
         nodes, symbols_so_far = list[BeamNode](), list[list[str]]()
         for step in trace.trees[0]:
-            (symbol,) = processor.writing.named(sentence.encoded, [step.symbol])
+            (symbol,) = processor.model_outputs.named(sentence.encoded, [step.symbol])
             written = str(symbol) if step.surface is None else step.surface
             symbols_so_far.append([*([] if step.parent is None else symbols_so_far[step.parent]), written])
             text = "" if step.symbol == EOS else processor.target.text.tokenizer.surfaces(symbols_so_far[-1])[-1]

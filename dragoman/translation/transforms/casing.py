@@ -26,7 +26,7 @@ class Casing(TextTransform):
     Not those whose translation has a given beginning.
     """
 
-    reads = attrgetter("in_capitals")
+    applies_to = attrgetter("in_capitals")
 
     def __init__(self, source: Language) -> None:
         self._source = source
@@ -35,7 +35,7 @@ class Casing(TextTransform):
         if sentence.beginning or sentence.answer is not None:
             return sentence
         text = read_capitals(self._source, str(sentence.inputs[0]), sentence.protection)
-        return sentence if text is None else sentence.noted(self, inputs=(text,), read=(text,))
+        return sentence if text is None else sentence.noted(self, inputs=(text,), model_sources=(text,))
 
     def complete(self, translation: Translation, sentence: Sentence) -> Translation:
         return write_capitals(translation, sentence.language)

@@ -9,7 +9,7 @@ class ExactMatch(TextTransform):
     """A text whose translation the memory of a run has is answered with that, if it begins as it should."""
 
     def prepare(self, sentence: Sentence) -> Sentence:
-        translation = sentence.reading.remembered(sentence.inputs)
+        translation = sentence.model_inputs.remembered(sentence.inputs)
         if translation is None or not translation.startswith(sentence.beginning or ""):
             return sentence
         return replace(sentence, answer=translation)

@@ -32,7 +32,7 @@ class PlaceholderText(NamedTuple):
     named source.
     """
 
-    read: tuple[Given, ...]
+    model_sources: tuple[Given, ...]
     target: str | None = None
     spans: tuple[ProtectedSpan, ...] = ()
     source: str = ""
@@ -126,17 +126,17 @@ def _close(parts: list[_Part]) -> None:
 
 
 def insert_placeholders(
-    protection: Protection, sources: Sequence[Source], read: tuple[Given, ...], target: str | None = None
+    protection: Protection, sources: Sequence[Source], model_sources: tuple[Given, ...], target: str | None = None
 ) -> PlaceholderText:
     """Texts to translate with marks; if there is a target, in it too, and only for spans that come through there."""
     numbers = [number for number, source in enumerate(sources) if isinstance(source, Language)]
-    if not numbers or not all(isinstance(read[number], str) for number in numbers):
-        return PlaceholderText(read, target)
-    texts = [str(read[number]) for number in numbers]
+    if not numbers or not all(isinstance(model_sources[number], str) for number in numbers):
+        return PlaceholderText(model_sources, target)
+    texts = [str(model_sources[number]) for number in numbers]
     masked: Masked = protection.masked(texts) if target is None else protection.masked_pair(texts, target)
     changed = dict(zip(numbers, masked.texts, strict=False))
     return PlaceholderText(
-        tuple(changed.get(number, text) for number, text in enumerate(read)),
+        tuple(changed.get(number, text) for number, text in enumerate(model_sources)),
         None if target is None else masked.texts[-1],
         masked.spans,
         sources[numbers[masked.number]].name,
@@ -156,17 +156,19 @@ class Placeholders(TextTransform):
         self._numbers = dict(sorted(zip(target.vocabulary.ids(MARKS), MARKS, strict=True)))
 
     def prepare(self, sentence: Sentence) -> Sentence:
-        text = insert_placeholders(self.protection, sentence.sources, sentence.read, sentence.target)
+        text = insert_placeholders(self.protection, sentence.sources, sentence.model_sources, sentence.target)
         shown = sentence.shown
         spans = [(span.begin, span.end) for span in text.spans]
         return sentence.noted(
             self,
             text,
-            read=text.read,
+            model_sources=text.model_sources,
             target=text.target,
             beginning=None if sentence.beginning is None else text.prefix(sentence.beginning, self.protection),
             original=OriginalText(
-                shown.text, sorted([*shown.spans, *map(shown.place, spans)]), lambda span: shown.place(text.place(span))
+                shown.text,
+                sorted([*shown.spans, *map(shown.to_original, spans)]),
+                lambda span: shown.to_original(text.place(span)),
             ),
             restore=text.restored_text,
         )

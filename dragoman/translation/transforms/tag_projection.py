@@ -40,7 +40,7 @@ class StrippedSource:
     beginning: StrippedText | None = None
 
     @property
-    def read(self) -> tuple[Given, ...]:
+    def model_sources(self) -> tuple[Given, ...]:
         """What the model reads; nothing of a text without words."""
         texts = {number: stripped.text if self.worded else "" for number, stripped in self.rests.items()}
         return tuple(texts.get(number, source_input) for number, source_input in enumerate(self.inputs))
@@ -242,7 +242,9 @@ class TagProjection(TextTransform):
             if beginning is not None:
                 stripped = stripped.begun(beginning)
                 beginning = stripped.beginning.text if stripped.beginning else beginning
-        return sentence.noted(self, stripped, read=stripped.read, original=original, beginning=beginning)
+        return sentence.noted(
+            self, stripped, model_sources=stripped.model_sources, original=original, beginning=beginning
+        )
 
     def accepts(self, sentence: Sentence, ids: Sequence[int], surfaces: Sequence[str]) -> bool:
         """Whether the model writes no such span itself."""
@@ -255,7 +257,7 @@ class TagProjection(TextTransform):
         closed = [span for transform in sentence.notes for span in transform.closed(translation, sentence)]
         return stripped.attached(translation, len(prefix), closed)
 
-    def answer(self, translation: Translation, sentence: Sentence) -> Translation:
+    def finish_known(self, translation: Translation, sentence: Sentence) -> Translation:
         stripped: StrippedSource = sentence.notes[self]
         return stripped.remembered(translation)
 

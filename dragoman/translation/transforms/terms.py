@@ -118,7 +118,9 @@ class SentenceConstraints:
         self._sayable, self._target = sayable, sayable.pieces.target
         self._searched = searched
         self.terms = [
-            term for term in self._find_terms(text) if not _over(original.place((term.begin, term.end)), original.spans)
+            term
+            for term in self._find_terms(text)
+            if not _over(original.to_original((term.begin, term.end)), original.spans)
         ]
         self._lost = (
             [term for term in self._find_terms(original.text) if _cut(term, original.spans)] if original.spans else []
@@ -226,7 +228,7 @@ class SentenceConstraints:
         """
         own = self._locate_terms(translation)
         lost = term_placement.locate_terms(translation.text, self._lost, [target for target in own if target])
-        there = [(self._original.place((term.begin, term.end)), term) for term in self.terms]
+        there = [(self._original.to_original((term.begin, term.end)), term) for term in self.terms]
         there += [((term.begin, term.end), term) for term in self._lost]
         name = self._source.name if self._source else ""
         applied_terms = [
@@ -245,9 +247,9 @@ class Terms(TextTransform):
         self._attends = attends
 
     def prepare(self, sentence: Sentence) -> Sentence:
-        if sentence.writing.edited is not None:
+        if sentence.model_outputs.edited is not None:
             raise UserError("terms are not supported by runs with data.edits")
-        numbering = sentence.writing.numbering(sentence.encoded)
+        numbering = sentence.model_outputs.numbering(sentence.encoded)
         sayable = AllowedForms(self._pieces, numbering, sentence.forbidden, sentence.protection)
         searched = frozenset[Forms]() if self._attends else None
         terms = SentenceConstraints(self._constraints, sentence.shown, *sentence.first_text, sayable, searched)

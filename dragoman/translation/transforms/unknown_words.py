@@ -41,8 +41,8 @@ class UnknownWords(TextTransform):
     where a word has them.
     """
 
-    reads = attrgetter("may_lack_words")
-    writes = attrgetter("has_unknown")
+    applies_to = attrgetter("may_lack_words")
+    applies_to_translation = attrgetter("has_unknown")
 
     target: Language
     dictionaries: Mapping[str, Dictionary] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class UnknownWords(TextTransform):
             return translation
         protection, kept = sentence.protection, len(sentence.written_prefix)
         spans = list(places(translation.words, translation.text))
-        texts = {source.name: str(text) for source, text in zip(sentence.sources, sentence.read, strict=True)}
+        texts = {source.name: str(text) for source, text in zip(sentence.sources, sentence.model_sources, strict=True)}
         for letters, apart in product((False, True), repeat=2):
             replaced = self.replaced(unknown, translation.sources, protection, texts, letters=letters)
             words = {word: copied for word, (copied, _) in replaced.items()}
@@ -129,7 +129,7 @@ class ProtectedSpellings(TextTransform):
     else, the word is unknown if `unknown_words` can replace it.
     """
 
-    reads = attrgetter("is_protected")
+    applies_to = attrgetter("is_protected")
 
     unknown_words: UnknownWords | None
 
@@ -150,7 +150,7 @@ def has_word(sentence: Sentence) -> bool:
     protection = sentence.protection
     if not protection:
         return True
-    read = zip(sentence.reading.read, sentence.truncated, strict=True)
+    read = zip(sentence.model_inputs.encoded_sources, sentence.truncated, strict=True)
     texts = ((source, spelled(symbols)) for source, symbols in read if isinstance(source, Language))
     return any(replaces(word, protection) for source, text in texts for word in source.text.words(text).words)
 
