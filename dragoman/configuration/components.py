@@ -50,12 +50,12 @@ class OneOf:
 
 class Problem(NamedTuple):
     """A problem of a configuration, and the path of keys that leads to it. A problem that depends on other keys,
-    `beside`, is not reported if one of these keys, or a value that contains it, is itself invalid.
+    `depends_on`, is not reported if one of these keys, or a value that contains it, is itself invalid.
     """
 
     path: Path
     message: str
-    beside: tuple[Path, ...] = ()
+    depends_on: tuple[Path, ...] = ()
 
     def __str__(self) -> str:
         return f"{dotted(self.path)}: {self.message}" if self.path else self.message
@@ -92,7 +92,7 @@ class ComponentOptions(Mapping[str, Any]):
 class Spec:
     """The kind of a part and its options; in YAML `additive` or `{kind: additive, size: 512}`."""
 
-    words: ClassVar[str] = "a kind or a mapping with 'kind'"
+    expected: ClassVar[str] = "a kind or a mapping with 'kind'"
 
     kind: str
     options: Mapping[str, Any] = ComponentOptions({})
@@ -116,7 +116,7 @@ class Spec:
         if isinstance(value, str):
             return cls(value)
         if not isinstance(value, Mapping) or not isinstance(value.get("kind"), str):
-            text = f"expected {cls.words}, found {shown(value)}"
+            text = f"expected {cls.expected}, found {shown(value)}"
             raise PydanticCustomError("spec", "{text}", {"text": text})
         return cls(value["kind"], {name: option for name, option in value.items() if name != "kind"})
 
@@ -154,9 +154,9 @@ def plain(value: Any) -> Any:
 
 def build(table: Mapping[str, Callable[..., Part]], spec: Spec, *parts: Any) -> Part:
     """Build the part that `spec` names from `parts` and its options. UserError if the kind or an option is invalid."""
-    keywords, faults = _checked(table, spec, ())
-    if faults:
-        raise UserError("; ".join(str(problem) for problem in faults))
+    keywords, problems = _checked(table, spec, ())
+    if problems:
+        raise UserError("; ".join(str(problem) for problem in problems))
     return table[spec.kind](*parts, **keywords)
 
 
@@ -166,9 +166,11 @@ def read(table: Mapping[str, Callable[..., Any]], part: str | Mapping[str, Any] 
     TypeError for any other type.
     """
     spec = _named(part) if isinstance(part, str) else _described(part, path)
-    faults = problems(table, spec, path)
-    if faults:
-        relocated = (problem._replace(path=path) if problem.path == (*path, "kind") else problem for problem in faults)
+    problems = find_problems(table, spec, path)
+    if problems:
+        relocated = (
+            problem._replace(path=path) if problem.path == (*path, "kind") else problem for problem in problems
+        )
         raise UserError("; ".join(map(str, relocated)))
     return spec
 
@@ -187,7 +189,7 @@ def _described(part: Mapping[str, Any] | Spec, path: Path) -> Spec:
         raise UserError(str(Problem(path, error.message()))) from None
 
 
-def problems(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) -> list[Problem]:
+def find_problems(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) -> list[Problem]:
     """The problems of the `spec` at `path`: an unknown kind, or otherwise those of its options."""
     return _checked(table, spec, path)[1]
 
@@ -199,8 +201,8 @@ def options(constructor: Callable[..., Any]) -> list[str]:
 
 def complete(table: Mapping[str, Callable[..., Any]], spec: Spec) -> Spec:
     """The same Spec with all options explicit, in the constructor's order; an invalid Spec is returned unchanged."""
-    keywords, faults = _checked(table, spec, ())
-    return spec if faults else Spec(spec.kind, keywords)
+    keywords, problems = _checked(table, spec, ())
+    return spec if problems else Spec(spec.kind, keywords)
 
 
 def _checked(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) -> tuple[dict[str, Any], list[Problem]]:
@@ -209,20 +211,20 @@ def _checked(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) ->
         return {}, [Problem((*path, "kind"), f"unknown kind '{spec.kind}', {nearest(spec.kind, table)}")]
     parameters = _parameters(table[spec.kind])
     keywords = {name: parameter.default for name, parameter in parameters.items()}
-    faults: list[Problem] = []
+    problems: list[Problem] = []
     for name, value in spec.options.items():
         if name not in parameters:
             hint = nearest(name, parameters) if parameters else f"'{spec.kind}' has no options"
-            faults.append(Problem((*path, name), f"unknown key, {hint}"))
+            problems.append(Problem((*path, name), f"unknown key, {hint}"))
         else:
             keywords[name], messages = _validated(
                 _validator(table[spec.kind], name), parameters[name].annotation, value
             )
-            faults += (Problem((*path, name), message) for message in messages)
+            problems += (Problem((*path, name), message) for message in messages)
     for name, parameter in parameters.items():
         if parameter.default is parameter.empty and name not in spec.options:
-            faults.append(Problem((*path, name), f"required: {type_text(parameter.annotation)}"))
-    return keywords, faults
+            problems.append(Problem((*path, name), f"required: {type_text(parameter.annotation)}"))
+    return keywords, problems
 
 
 @cache  # searches are built for each sentence

@@ -90,8 +90,8 @@ def _problems(config: Config, checks: Sequence[Check]) -> list[Problem]:
 
 def _drop_consequences(problems: list[Problem], unfit: Collection[Path] = ()) -> list[Problem]:
     """The problems without those from a comparison with a key that is wrong itself, or `unfit`."""
-    faults = {*unfit, *(problem.path for problem in problems)}
-    return [problem for problem in problems if not any(_is_wrong(path, faults) for path in problem.beside)]
+    invalid_paths = {*unfit, *(problem.path for problem in problems)}
+    return [problem for problem in problems if not any(_is_wrong(path, invalid_paths) for path in problem.depends_on)]
 
 
 def _is_wrong(path: Path, faults: set[Path]) -> bool:

@@ -37,7 +37,7 @@ class LanguagePair(NamedTuple):
 class PairConfig(Section):
     """A translation direction of a multilingual model."""
 
-    words: ClassVar[str] = "with source, target, train and dev"
+    expected: ClassVar[str] = "with source, target, train and dev"
 
     source: Text = Field(description="source language")
     target: Text = Field(description="target language")

@@ -92,7 +92,7 @@ NAMES = {
 
 
 def type_text(annotation: Any) -> str:
-    """A type in words: `a whole number or null`, `one of dot, additive`. A class may have its own `words`."""
+    """A type in words: `a whole number or null`, `one of dot, additive`. A class may have its own `expected`."""
     if annotation in NAMES:
         return NAMES[annotation]
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
@@ -107,4 +107,4 @@ def type_text(annotation: Any) -> str:
         return f"a list of {len(arguments)}: " + ", ".join(map(type_text, arguments))
     if origin in (tuple, list, Sequence) and arguments:
         return f"a list, each {type_text(arguments[0])}"
-    return str(getattr(annotation, "words", getattr(annotation, "__name__", annotation)))
+    return str(getattr(annotation, "expected", getattr(annotation, "__name__", annotation)))

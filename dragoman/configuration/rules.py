@@ -57,7 +57,7 @@ def contradictions(config: Config) -> Iterator[Problem]:
     if training.metric not in (*kinds, *UNTRANSLATED):
         hint = nearest(training.metric, [*kinds, *UNTRANSLATED])
         message = f"'{training.metric}' is not listed in metrics; {hint}"
-        yield Problem(("training", "metric"), message, beside=(("metrics",),))
+        yield Problem(("training", "metric"), message, depends_on=(("metrics",),))
 
 
 def _repeated(path: tuple[str, ...], parts: Sequence[object], names: Sequence[str]) -> Iterator[Problem]:

@@ -216,7 +216,7 @@ def part_problems(section: Section, tables: Mapping[Path, Mapping[str, Any]], pr
         problem
         for path, table in tables.items()
         for place, spec in specs(section, path).items()
-        for problem in components.problems(table, spec, (*prefix, *place))
+        for problem in components.find_problems(table, spec, (*prefix, *place))
     ]
 
 

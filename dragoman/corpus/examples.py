@@ -223,4 +223,4 @@ def missing_files(config: Config) -> Iterator[Problem]:
                 if data.alignments and "train" in path:
                     alignment_files(name, pair.sources[0], pair.target)
             except UserError as error:
-                yield Problem(path, str(error), beside=((*keys, "source"), (*keys, "target")))
+                yield Problem(path, str(error), depends_on=((*keys, "source"), (*keys, "target")))

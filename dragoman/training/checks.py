@@ -317,7 +317,7 @@ def _joint(text: TextConfig) -> Iterator[Problem]:
             yield Problem(
                 ("text", "target", "tokenizer"),
                 message,
-                beside=(("text", "shared_vocabulary"), ("text", "source", "tokenizer")),
+                depends_on=(("text", "shared_vocabulary"), ("text", "source", "tokenizer")),
             )
         elif TOKENIZERS[source.tokenizer.kind].whole_words and source.pretokenizer != target.pretokenizer:
             message = f"'{target.pretokenizer}' differs from text.source.pretokenizer: '{source.pretokenizer}'"
@@ -325,7 +325,7 @@ def _joint(text: TextConfig) -> Iterator[Problem]:
             yield Problem(
                 ("text", "target", "pretokenizer"),
                 message,
-                beside=(("text", "shared_vocabulary"), ("text", "source", "pretokenizer")),
+                depends_on=(("text", "shared_vocabulary"), ("text", "source", "pretokenizer")),
             )
 
 

@@ -37,7 +37,7 @@ def compute_gradients(run: Training, batches: Sequence[Batch]) -> GradientSums:
     found_in = [_backward(run, batch) for batch in batches]
     total, *shares = map(sum, zip(*found_in, strict=True))
     # Only those that have one: a frozen or unused parameter would cost a sum over all workers.
-    tensors = [parameter.grad for parameter in run.learner.parameters() if parameter.grad is not None]
+    tensors = [parameter.grad for parameter in run.trained_modules.parameters() if parameter.grad is not None]
     # Counts up to 2^53 are exact in float64; they travel with the gradients, in one exchange for each type.
     sums = torch.tensor([float(run.stop.requested), total, *shares], dtype=torch.float64)
     run.workers.all_reduce([*tensors, sums, *run.objective.batch_statistics()])
@@ -54,7 +54,7 @@ def _forget(run: Training) -> None:
     replays of several batches, since one overwrites the gradients of the one before if the shape is the same.
     """
     added = run.workers.count > 1 or (run.graphs is not None and run.config.training.batch.accumulate > 1)
-    for parameter in run.learner.parameters():
+    for parameter in run.trained_modules.parameters():
         shared = added and parameter.requires_grad
         parameter.grad = torch.zeros_like(parameter) if shared else None
 
@@ -63,7 +63,7 @@ def _backward(run: Training, batch: Batch) -> list[float]:
     """Add the gradients of this worker's summed loss. Returns the loss (nats), its number of symbols, that of
     target symbols, and the parts of the loss. A share may be empty.
     """
-    run.learner.train()
+    run.trained_modules.train()
     if not len(batch.rows):
         return [0.0, 0.0, 0.0, *(0.0 for _ in run.objective.parts)]
     with run.device.autocast():

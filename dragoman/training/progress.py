@@ -96,7 +96,7 @@ class Progress:
         improved = self.improved(higher_is_better)
         return improved[::-1].index(True) if True in improved else 0
 
-    def note(self, validation: ValidationRecord, higher_is_better: bool, keep: int) -> None:
+    def record(self, validation: ValidationRecord, higher_is_better: bool, keep: int) -> None:
         """Record a validation, and rank it among the `keep` best; among equals the earlier comes first."""
         self.validations.append(validation)
         self.best = sorted([*self.best, validation], key=lambda ranked: (ranked.rank(higher_is_better), ranked.step))[

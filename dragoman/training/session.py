@@ -151,7 +151,7 @@ def assemble(
         assert isinstance(objective.reverse, Seq2Seq)
         run.reverse = reverse(run, objective.reverse)
     if decay := config.training.moving_average:
-        run.average = MovingAverage(run.learner, decay)
+        run.average = MovingAverage(run.trained_modules, decay)
     # Everything is built as at a first start, and then filled: there is one way to make a training.
     if folder.last_state.is_file():
         _go_on(run)
@@ -163,7 +163,7 @@ def assemble(
 def _go_on(run: Training) -> None:
     """Go on from the saved state."""
     state = run.folder.last_state
-    run.progress = checkpoint.load(state, run.learner, run.optimizer, run.average)
+    run.progress = checkpoint.load(state, run.trained_modules, run.optimizer, run.average)
     run.saved = run.progress.step
     if len(run.progress.parts) not in (0, len(run.objective.parts)):
         raise UserError(f"{state}: not a training state of this objective")

@@ -146,7 +146,7 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
     if finite and run.average:
         # Skipped steps do not count: they leave the weights unchanged.
         run.average.update(progress.step - progress.skipped)
-    run.freed.release()  # memory that the C library keeps would let a long training grow
+    run.freed_memory.release()  # memory that the C library keeps would let a long training grow
     run.journal.step(progress)
     if progress.step % LOG_EVERY == 0:
         _log(run, sums.norm)
@@ -159,18 +159,18 @@ def _log(run: Training, norm: float) -> None:
     """Write a row of the measurements since the last one."""
     progress = run.progress
     _count_time(run)
-    figures: dict[str, float] = {}
+    metrics: dict[str, float] = {}
     if progress.symbols:  # at least one step was not skipped
-        figures["train/loss"] = progress.loss / progress.symbols
+        metrics["train/loss"] = progress.loss / progress.symbols
         for name, part in zip(run.objective.parts, progress.parts, strict=True):
-            figures[f"train/{name}"] = part / progress.symbols
-        figures["train/symbols_per_second"] = progress.target_symbols / progress.updating
-    figures["train/learning_rate"] = run.optimizer.param_groups[0]["lr"]
-    figures["train/gradient_norm"] = norm
+            metrics[f"train/{name}"] = part / progress.symbols
+        metrics["train/symbols_per_second"] = progress.target_symbols / progress.updating
+    metrics["train/learning_rate"] = run.optimizer.param_groups[0]["lr"]
+    metrics["train/gradient_norm"] = norm
     if progress.skipped:
-        figures["train/skipped"] = progress.skipped
+        metrics["train/skipped"] = progress.skipped
     for direction in run.directions:
-        direction.journal.row(progress, figures)
+        direction.journal.row(progress, metrics)
     # Sums start again after each row; they are saved with the progress, so a resumed row is complete.
     progress.loss = progress.symbols = progress.target_symbols = progress.updating = 0.0
     progress.parts = []
@@ -194,7 +194,7 @@ def _validate(run: Training) -> None:
         validated = run.workers.broadcast(_try_validation(run) if run.workers.leads else "")
         if isinstance(validated, str):
             raise _diverged(run, validated)
-        progress.note(validated, higher_is_better(settings.metric), settings.average_checkpoints.count)
+        progress.record(validated, higher_is_better(settings.metric), settings.average_checkpoints.count)
         if run.workers.leads:
             for direction in run.directions:
                 direction.selection.keep(direction.model, progress)
@@ -254,6 +254,6 @@ def _save(run: Training) -> None:
     run.saved = run.progress.step
     if run.workers.leads:
         # The state first: weights that the saved state counts among the best must not be removed before.
-        checkpoint.save(run.folder.last_state, run.learner, run.optimizer, run.progress, run.average)
+        checkpoint.save(run.folder.last_state, run.trained_modules, run.optimizer, run.progress, run.average)
         for direction in run.directions:
             direction.selection.prune(run.progress)

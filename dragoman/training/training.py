@@ -51,7 +51,7 @@ class Training(TrainingDirection):
     graphs: CudaGraphs | None = None  # which replay forward passes, over rounded batches
     saved: int = 0  # the step of the state on the disk; 0 = there is none
     clock: Clock = field(default_factory=Clock)
-    freed: FreedMemory = field(default_factory=FreedMemory)
+    freed_memory: FreedMemory = field(default_factory=FreedMemory)
 
     @property
     def directions(self) -> list[TrainingDirection]:
@@ -63,7 +63,7 @@ class Training(TrainingDirection):
         return f"{direction.config.data.languages}  " if self.reverse else ""
 
     @cached_property
-    def learner(self) -> nn.Module:
+    def trained_modules(self) -> nn.Module:
         """All modules that are trained."""
         # One module, so that its names are those in saved states; an objective has parameters and buffers, too.
         return nn.ModuleDict({"model": self.model, "objective": self.objective})

@@ -158,7 +158,7 @@ def _folders(folder: str | Path | Sequence[str | Path]) -> list[str | Path]:
 def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memory: str | Path | None) -> Translator:
     """Return the translator of one run."""
     data, folder = run.config.data, run.folder.path
-    for problem in components.problems(SEARCHES, run.config.search, ("search",)):
+    for problem in components.find_problems(SEARCHES, run.config.search, ("search",)):
         raise UserError(f"{run.folder.config}: {problem}")
     translation_memory = load_matcher(data, run.sources, folder, memory) if data.recalled else None
     rest = processor_of(run.config, run.sources, run.target, folder, translation_memory), run.config.search, device

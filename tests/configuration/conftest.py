@@ -33,8 +33,8 @@ def parts(config: Config) -> list[Problem]:
     """A check as the model makes it."""
     model = config.model
     return [
-        *components.problems(SCORES, model.attention.score, ("model", "attention", "score")),
-        *components.problems(DECODERS, model.decoder, ("model", "decoder")),
+        *components.find_problems(SCORES, model.attention.score, ("model", "attention", "score")),
+        *components.find_problems(DECODERS, model.decoder, ("model", "decoder")),
     ]
 
 

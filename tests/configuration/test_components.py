@@ -16,8 +16,8 @@ from dragoman.configuration.components import (
     Spec,
     build,
     complete,
+    find_problems,
     plain,
-    problems,
     read,
 )
 from dragoman.configuration.messages import nearest, shown
@@ -68,7 +68,7 @@ TABLE: dict[str, Callable[..., Any]] = {"tower": Tower, "taller": Taller, "hut":
 
 
 def messages(kind: str, **options: Any) -> list[str]:
-    return [str(problem) for problem in problems(TABLE, Spec(kind, options), ("model", "part"))]
+    return [str(problem) for problem in find_problems(TABLE, Spec(kind, options), ("model", "part"))]
 
 
 CELLS = {"gru": 1, "lstm": 2}
@@ -87,7 +87,7 @@ def test_an_option_may_be_any_name_in_a_table(monkeypatch: pytest.MonkeyPatch) -
     cellars = {"cellar": Cellar}
 
     def messages_of(**options: Any) -> list[str]:
-        return [str(problem) for problem in problems(cellars, Spec("cellar", {"second": None, **options}), ())]
+        return [str(problem) for problem in find_problems(cellars, Spec("cellar", {"second": None, **options}), ())]
 
     assert build(cellars, Spec("cellar", {"second": "lstm"})).cells == ("gru", "lstm")
     assert messages_of(cell="gur") == ["cell: expected one of gru, lstm, found \"gur\" (did you mean 'gru'?)"]
@@ -175,7 +175,7 @@ def test_a_wrong_option_is_told(name: str, value: Any, message: str) -> None:
 
 
 def test_all_problems_come_at_once_and_each_has_its_path() -> None:
-    problem_list = problems(TABLE, Spec("tower", {"size": "x", "color": 1}), ("a", 0))
+    problem_list = find_problems(TABLE, Spec("tower", {"size": "x", "color": 1}), ("a", 0))
     assert [problem.path for problem in problem_list] == [("a", 0, "size"), ("a", 0, "color"), ("a", 0, "rate")]
     assert problem_list[2] == Problem(("a", 0, "rate"), "required: a number")
     assert problem_list[1].message.startswith("unknown key, expected one of betas, bias, cell, dropout")

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import pytest
 import torch
 
-from dragoman.configuration.components import Spec, problems
+from dragoman.configuration.components import Spec, find_problems
 from dragoman.model.bridge import BRIDGES, Bridge, CopyBridge, FinalStateBridge, MeanBridge, NoBridge, ZeroBridge
 from dragoman.model.memory import Memory, StateShape
 from tests.builders import noise, shaken
@@ -146,7 +146,7 @@ def test_every_bridge(kind: str, components: int) -> None:
 
 @pytest.mark.parametrize("kind", sorted(BRIDGES))
 def test_unknown_options_are_refused(kind: str) -> None:
-    (problem,) = problems(BRIDGES, Spec(kind, {"layer": "first"}), ("model", "bridge"))
+    (problem,) = find_problems(BRIDGES, Spec(kind, {"layer": "first"}), ("model", "bridge"))
     assert problem.path == ("model", "bridge", "layer")
     assert ("no options" if kind in ("zero", "none") else "did you mean 'layers'") in problem.message
 

@@ -205,7 +205,7 @@ def test_sizes_and_positions_that_do_not_fit_are_refused(kind: str, options: dic
     ],
 )
 def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
-    (problem,) = components.problems(ENCODERS, Spec("self_attention", options), ("model", "encoder"))
+    (problem,) = components.find_problems(ENCODERS, Spec("self_attention", options), ("model", "encoder"))
     assert problem.path == ("model", "encoder", *options)
     assert message in problem.message
 

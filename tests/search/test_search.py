@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dragoman.configuration import components
-from dragoman.configuration.components import Spec, problems
+from dragoman.configuration.components import Spec, find_problems
 from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import BOS, EOS, SPECIALS
 from dragoman.errors import UserError
@@ -325,7 +325,7 @@ def test_no_more_can_be_asked_for_than_a_search_follows(search: Search, golden: 
     ],
 )
 def test_options_that_cannot_work_are_refused(kind: str, options: dict[str, object], message: str) -> None:
-    (hypotheses,) = problems(SEARCHES, Spec(kind, options), ("search",))
+    (hypotheses,) = find_problems(SEARCHES, Spec(kind, options), ("search",))
     assert hypotheses.path == ("search", *options)
     assert message in hypotheses.message
 

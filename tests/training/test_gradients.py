@@ -35,13 +35,20 @@ def test_of_several_batches_it_is_that_of_all_their_pairs(
 ) -> None:
     """Sentences differ in length, so that the mean of means would be another."""
     run = assembled(make_config(options))
-    run.learner.double()
+    run.trained_modules.double()
     rows = np.arange(12)
     by_partition = []
     for parts in ([rows], [rows[:3], rows[3:4], rows[4:]]):
         summed = compute_gradients(run, [run.data.batch(numbers, 0) for numbers in parts])
         by_partition.append(
-            (summed, [parameter.grad.clone() for parameter in run.learner.parameters() if parameter.grad is not None])
+            (
+                summed,
+                [
+                    parameter.grad.clone()
+                    for parameter in run.trained_modules.parameters()
+                    if parameter.grad is not None
+                ],
+            )
         )
     (whole, wanted), (summed, gradient) = by_partition
     assert summed.symbols == whole.symbols
@@ -64,7 +71,9 @@ def test_gradients_in_memory_that_is_used_again_are_added_up(
     run.graphs = CudaGraphs(pytest.fail) if replays else None
     batches = [run.data.batch(np.arange(first, first + 3), 0) for first in (0, 3)]
     compute_gradients(run, batches)
-    name, parameter = next((name, weight) for name, weight in run.learner.named_parameters() if weight.grad is not None)
+    name, parameter = next(
+        (name, weight) for name, weight in run.trained_modules.named_parameters() if weight.grad is not None
+    )
     assert parameter.grad is not None
     before = parameter.grad.clone()
     kept = torch.empty_like(before)

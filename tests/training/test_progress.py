@@ -19,7 +19,7 @@ def after(values: list[float], *, higher: bool, keep: int = 3, losses: list[floa
     progress = Progress()
     for value, loss in zip(values, losses or [1.0] * len(values), strict=True):
         progress.step += 10
-        progress.note(ValidationRecord(value, loss, progress.step), higher, keep)
+        progress.record(ValidationRecord(value, loss, progress.step), higher, keep)
     return progress
 
 

@@ -207,7 +207,7 @@ def test_keeping_writes_the_last_the_best_and_the_best_few(tmp_path: Path) -> No
     models = {step: build_model(seed=step) for step in (1, 2, 3)}
     for step, value in ((1, 5.0), (2, 9.0), (3, 1.0)):
         progress.step = step
-        progress.note(ValidationRecord(value, 1.0, step), True, 2)
+        progress.record(ValidationRecord(value, 1.0, step), True, 2)
         selection.keep(models[step], progress)
     selection.prune(progress)
     assert checkpoint_names(selection.folder) == {"step-00000001.safetensors", "step-00000002.safetensors"}

@@ -364,8 +364,10 @@ def test_what_is_frozen_stays_and_the_rest_takes_the_step_that_it_would_have_tak
 def test_the_optimizer_gets_what_is_trained_alone(make_config: Made, assembled: Assembled) -> None:
     run = assembled(make_config({"training.freeze": "readers.*", "training.penalties": "fertility"}))
     trained = {id(parameter) for group in run.optimizer.param_groups for parameter in group["params"]}
-    names = {name for name, parameter in run.learner.named_parameters() if id(parameter) in trained}
-    assert names == {name for name, _ in run.learner.named_parameters() if not name.startswith("model.readers.")}
+    names = {name for name, parameter in run.trained_modules.named_parameters() if id(parameter) in trained}
+    assert names == {
+        name for name, _ in run.trained_modules.named_parameters() if not name.startswith("model.readers.")
+    }
     assert any(name.startswith("objective.") for name in names)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dragoman.configuration.components import Spec, build, problems
+from dragoman.configuration.components import Spec, build, find_problems
 from dragoman.configuration.config import UNTRANSLATED
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.metric import Metric, Score
@@ -131,8 +131,8 @@ def test_what_is_measured_without_translating_has_a_name_of_its_own() -> None:
 def test_options_come_from_a_configuration() -> None:
     metric = build(METRICS, Spec("bleu", {"tokenize": "none", "lowercase": True}))
     assert metric.corpus(["A b c d"], [["a b c d"]]).value == 100
-    assert "13a" in str(problems(METRICS, Spec("bleu", {"tokenize": "13b"}), ())[0])
-    assert problems(METRICS, Spec("bleu", {"order": 0}), ())
+    assert "13a" in str(find_problems(METRICS, Spec("bleu", {"tokenize": "13b"}), ())[0])
+    assert find_problems(METRICS, Spec("bleu", {"order": 0}), ())
 
 
 @pytest.mark.slow

@@ -104,7 +104,7 @@ def test_rounded_energies_lose_nothing_more(alpha: float) -> None:
 
 @pytest.mark.parametrize("alpha", [1.0, 2.0])
 def test_entmax_has_an_alpha_between_those_of_softmax_and_sparsemax(alpha: float) -> None:
-    (problem,) = components.problems(NORMALIZERS, Spec("entmax", {"alpha": alpha}), ())
+    (problem,) = components.find_problems(NORMALIZERS, Spec("entmax", {"alpha": alpha}), ())
     assert "alpha" in str(problem)
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.configuration.components import Spec, problems
+from dragoman.configuration.components import Spec, find_problems
 from dragoman.model.attention.scores import (
     SCORES,
     AdditiveScore,
@@ -206,11 +206,11 @@ def test_products_need_equal_sizes(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_unknown_options_are_refused(kind: str) -> None:
-    (problem,) = problems(SCORES, Spec(kind, {"siz": 3}), ("model", "attention", "score"))
+    (problem,) = find_problems(SCORES, Spec(kind, {"siz": 3}), ("model", "attention", "score"))
     assert problem.path == ("model", "attention", "score", "siz")
 
 
 @pytest.mark.parametrize("widths", [(3, 3), (3, 3, 0), (3, 3, 2.5), 3], ids=str)
 def test_widths_that_no_kernels_can_have_are_refused(widths: Any) -> None:
-    errors = problems(SCORES, Spec("convolutional", {"widths": widths}), ("model", "attention", "score"))
+    errors = find_problems(SCORES, Spec("convolutional", {"widths": widths}), ("model", "attention", "score"))
     assert {problem.path[-1] for problem in errors} == {"widths"}

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.configuration.components import Spec, build, problems
+from dragoman.configuration.components import Spec, build, find_problems
 from dragoman.model.attention.attention import AttentionHistory, GlobalAttention
 from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import SCORES
@@ -285,5 +285,5 @@ def test_under_autocast_what_adds_up_keeps_its_precision(kind: str) -> None:
     ],
 )
 def test_bad_options_are_refused(kind: str, options: dict[str, Any], message: str) -> None:
-    (problem,) = problems(TERMS, Spec(kind, options), ())
+    (problem,) = find_problems(TERMS, Spec(kind, options), ())
     assert message in problem.message

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.configuration.components import Spec, problems
+from dragoman.configuration.components import Spec, find_problems
 from dragoman.model.attention.attention import Attention, GlobalAttention
 from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import AdditiveScore
@@ -177,5 +177,5 @@ def test_a_source_that_is_read_both_through_a_window_and_as_a_whole_gets_both_gr
 @pytest.mark.parametrize("kind", ["monotonic", "predictive"])
 @pytest.mark.parametrize("options", [{"width": 0}, {"deviation": 0}, {"deviation": -1.0}], ids=str)
 def test_faulty_options_are_refused(kind: str, options: dict[str, Any]) -> None:
-    (problem,) = problems(WINDOWS, Spec(kind, options), ("model", "attention", "window"))
+    (problem,) = find_problems(WINDOWS, Spec(kind, options), ("model", "attention", "window"))
     assert problem.path[-1] in options

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from dragoman.configuration.components import Spec, problems
+from dragoman.configuration.components import Spec, find_problems
 from dragoman.model.decoder.external_memory import ExternalMemory
 from dragoman.model.decoder.table import DECODERS
 from dragoman.model.int8 import Int8
@@ -192,7 +192,7 @@ def test_products_of_8_bit_integers_come_near() -> None:
 
 @pytest.mark.parametrize("cells", [0, 1.5, True])
 def test_the_number_of_cells_is_checked(cells: object) -> None:
-    (problem,) = problems(DECODERS, Spec("rnn", {"external_memory": cells}), ("model", "decoder"))
+    (problem,) = find_problems(DECODERS, Spec("rnn", {"external_memory": cells}), ("model", "decoder"))
     assert problem.path == ("model", "decoder", "external_memory")
 
 

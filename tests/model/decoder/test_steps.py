@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.configuration.components import Spec, problems
+from dragoman.configuration.components import Spec, find_problems
 from dragoman.data.vocabulary import BOS
 from dragoman.model.decoder.rnn_decoder import RnnDecoder
 from dragoman.model.decoder.table import DECODERS
@@ -70,7 +70,7 @@ def test_the_weights_of_each_step_are_over_the_real_source(attend: str) -> None:
     ],
 )
 def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
-    (problem,) = problems(DECODERS, Spec("rnn", options), ("model", "decoder"))
+    (problem,) = find_problems(DECODERS, Spec("rnn", options), ("model", "decoder"))
     assert problem.path == ("model", "decoder", *options)
     assert message in problem.message
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.configuration.components import Spec, problems
+from dragoman.configuration.components import Spec, find_problems
 from dragoman.errors import UserError
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention
 from dragoman.model.attention.normalizers import Softmax
@@ -330,6 +330,6 @@ def test_what_asks_for_the_step_before_is_refused(attention: Callable[[int, int]
     ],
 )
 def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
-    (problem,) = problems(DECODERS, Spec("self_attention", options), ("model", "decoder"))
+    (problem,) = find_problems(DECODERS, Spec("self_attention", options), ("model", "decoder"))
     assert problem.path == ("model", "decoder", *options)
     assert message in problem.message

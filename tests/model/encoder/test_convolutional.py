@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.configuration.components import Spec, problems
+from dragoman.configuration.components import Spec, find_problems
 from dragoman.model.encoder.convolutional import ConvolutionalEncoder
 from dragoman.model.encoder.table import ENCODERS
 from tests.builders import noise, shaken
@@ -63,5 +63,5 @@ def test_dropout_is_for_training_alone() -> None:
 
 @pytest.mark.parametrize("options", [{"width": 0}, {"layers": 0}, {"positions": "sine"}, {"longest": 0}], ids=str)
 def test_faulty_options_are_refused(options: dict[str, Any]) -> None:
-    (problem,) = problems(ENCODERS, Spec("convolutional", options), ("model", "encoder"))
+    (problem,) = find_problems(ENCODERS, Spec("convolutional", options), ("model", "encoder"))
     assert problem.path[-1] in options

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.configuration.components import Spec, problems
+from dragoman.configuration.components import Spec, find_problems
 from dragoman.model.encoder.rnn_encoder import RnnEncoder
 from dragoman.model.encoder.table import ENCODERS
 from dragoman.model.memory import Memory
@@ -191,7 +191,7 @@ def test_recurrent_dropout_acts_in_training_alone() -> None:
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
-    (problem,) = problems(ENCODERS, Spec("rnn", options), ("model", "encoder"))
+    (problem,) = find_problems(ENCODERS, Spec("rnn", options), ("model", "encoder"))
     assert problem.path == ("model", "encoder", *options)
     assert message in problem.message
 
