@@ -30,5 +30,5 @@ def assert_derivative(function: Callable[[], Tensor], leaves: Iterable[Tensor]) 
             for tensor, direction in zip(tensors, directions, strict=True):
                 tensor.add_(direction, alpha=step)
             values.append(float(function()))
-    ahead, behind, _ = values
-    assert along == pytest.approx((ahead - behind) / (2 * STEP), rel=1e-5, abs=1e-8)
+    ahead, after, _ = values
+    assert along == pytest.approx((ahead - after) / (2 * STEP), rel=1e-5, abs=1e-8)

@@ -47,7 +47,7 @@ def po(pairs: Pairs) -> bytes:
 
 
 def mo(messages: Messages, header: str = HEADER, order: str = "<") -> bytes:
-    """Two tables of lengths and places, then the texts, each with a NUL behind it."""
+    """Two tables of lengths and places, then the texts, each with a NUL after it."""
     sides = [[text.encode() for text in side] for side in zip(("", header), *messages, strict=True)]
     count, place = len(sides[0]), 28 + 16 * len(sides[0])
     tables, texts = b"", b""

@@ -231,7 +231,7 @@ class Worker:
                     file.writelines(f"{line}\n" for line in written(number, translation, options))
 
     def _lines(self, shard: Shard, lines: "Iterator[tuple[Given, ...]]") -> "Iterator[tuple[Given, ...]]":
-        """Yield the lines of a shard: those behind the shard before it, or some of `lines` line."""
+        """Yield the lines of a shard: those after the shard before it, or some of `lines` line."""
         read, rest = self._rest if self._rest and self._rest[0] <= shard.before else (0, lines)
         self._rest = None
         yield from islice(rest, shard.before - read, shard.before - read + shard.lines)

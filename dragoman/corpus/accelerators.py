@@ -10,7 +10,7 @@ MARKS = "_&~"
 LABEL = 10  # words of a text with a mark inside of one, at most: longer ones are sentences about identifiers
 LONGEST_LABEL = 200  # characters
 PART = (
-    3  # letters before such a mark, or behind it, at most (Se_lection, Copie_s, not user_name), if both texts have one
+    3  # letters before such a mark, or after it, at most (Se_lection, Copie_s, not user_name), if both texts have one
 )
 _MARKED = re.compile(rf"(?<!\S)[^\w\s{MARKS}]*?((?:\w{COMBINING}*)*?)([{MARKS}])([^\W\d_][^\s{MARKS}]*)(?!\S)")
 _BEHIND = re.compile(rf"\s*\([{MARKS}]\w\)")  # in scripts without letters on the keyboard
@@ -32,7 +32,7 @@ class _Mark(NamedTuple):
 
     mark: str
     before: str  # the letters of its word on either side
-    behind: str
+    after: str
     name: str  # that it would be a part of if it were none: the ASCII letters and digits around it
 
 
@@ -47,7 +47,7 @@ class Accelerator(NamedTuple):
     def insertion(self, text: str, taken: Sequence[tuple[int, int]] = ()) -> tuple[int, str]:
         """Return where to put what into a translation without the mark, outside spans that are taken: the mark before
         the same letter, of a word's beginning if possible, or else before the first letter; in Chinese, Japanese and
-        Korean the letter in brackets behind the text, `(_F)`. Nothing is put where no place is, or a mark already.
+        Korean the letter in brackets after the text, `(_F)`. Nothing is put where no place is, or a mark already.
         """
         free = "".join(
             " " if any(begin <= place < end for begin, end in taken) else sign for place, sign in enumerate(text)
@@ -83,7 +83,7 @@ def find_accelerator(text: str) -> Accelerator | None:
     if first.islower() or (here.mark == "_" and here.before and not _divides_label(here)):
         return None
     place = text.index(here.mark)
-    return Accelerator(here.mark, here.behind[0], place, place + 1)
+    return Accelerator(here.mark, here.after[0], place, place + 1)
 
 
 def _divides_label(mark: _Mark) -> bool:
@@ -91,7 +91,7 @@ def _divides_label(mark: _Mark) -> bool:
     may be a variable with an index (T_max, X_train), whose letters no word begins with.
     """
     before = mark.before
-    if _VARIABLE.fullmatch(before + mark.behind[:1]):
+    if _VARIABLE.fullmatch(before + mark.after[:1]):
         return False
     return before[:1].isupper() or len(before) == 1
 
@@ -110,10 +110,10 @@ def remove_accelerators(source: str, target: str) -> tuple[str, str]:
     one, two = marks
     if one and two and one.before and two.before and not _divide_no_words(one, two):
         return source, target
-    behind = plain != (source, target)
+    after = plain != (source, target)
     kept = []
     for text, here, other, against in zip(plain, marks, reversed(marks), reversed(plain), strict=True):
-        answered = behind or (here is not None and other is not None and here.mark == other.mark)
+        answered = after or (here is not None and other is not None and here.mark == other.mark)
         kept.append(text.replace(here.mark, "", 1) if here and _is_one(here, against, answered) else text)
     return kept[0], kept[1]
 
@@ -139,7 +139,7 @@ def _mark(text: str) -> _Mark | None:
 def _is_one(here: _Mark, against: str, answered: bool) -> bool:
     """Whether the mark is an accelerator; `answered`: the other text has one of the kind."""
     if re.search(rf"(?<![A-Za-z0-9]){re.escape(here.name)}(?![A-Za-z0-9])", against):
-        return answered and not here.before and here.behind[:1].isupper()
+        return answered and not here.before and here.after[:1].isupper()
     return answered or not here.before
 
 
@@ -149,7 +149,7 @@ def _divide_no_words(source: _Mark, target: _Mark) -> bool:
     """
     if source.name.islower() and target.name.startswith(source.name):  # one that is declined: pg_controlu
         return False
-    one, other = ((mark.before.casefold(), mark.behind.casefold()) for mark in (source, target))
+    one, other = ((mark.before.casefold(), mark.after.casefold()) for mark in (source, target))
     for same, differ in ((0, 1), (1, 0)):
         if len(one[same]) >= PART and one[same] == other[same] and one[differ][:1] != other[differ][:1]:
             return False

@@ -179,7 +179,7 @@ def parse_mo(data: bytes, path: str) -> Any:
 
 
 def _check_tables(data: bytes) -> None:
-    """ValueError for texts that end behind the file, which polib would cut, or overlap, which it would multiply."""
+    """ValueError for texts that end after the file, which polib would cut, or overlap, which it would multiply."""
     order = ORDERS.get(data[:4])
     if order is None:
         raise ValueError("wrong signature")

@@ -84,7 +84,7 @@ class NgramIndex:
 
 
 def _ngrams(texts: Sequence[str], size: int) -> tuple[Numbers, NDArray[np.int64]]:
-    """The hashed n-grams of texts, one text behind the other, and how many each has."""
+    """The hashed n-grams of texts, one text after the other, and how many each has."""
     edge = EDGE * (size - 1)
     counts = np.fromiter(map(len, texts), np.int64, len(texts)) + len(edge)
     whole = edge + edge.join(texts) + edge

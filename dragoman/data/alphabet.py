@@ -45,7 +45,7 @@ class Alphabet:
         """Return the numbers of a word; those of the unknown word for a mark."""
         if not isinstance(word, str):
             return [UNK]
-        # Cut behind the end: a longest word has none, and is told apart from one that ends there.
+        # Cut after the end: a longest word has none, and is told apart from one that ends there.
         return [BOS, *[*map(self.number, word[:LONGEST_WORD]), EOS][:LONGEST_WORD]]
 
     def word(self, numbers: Iterable[int]) -> str:

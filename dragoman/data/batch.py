@@ -127,7 +127,7 @@ def round_up(number: int, step: int) -> int:
 
 
 def _extend(tensor: Tensor, *sizes: int, value: int = 0) -> Tensor:
-    """Return a tensor with this value behind its first dimensions, up to these sizes."""
+    """Return a tensor with this value after its first dimensions, up to these sizes."""
     extended = tensor.new_full((*sizes, *tensor.shape[len(sizes) :]), value)
     extended[tuple(map(slice, tensor.shape))] = tensor
     return extended

@@ -69,7 +69,7 @@ def noise(data: DataConfig) -> Infilling | None:
 
 
 def mask_text(noise: Infilling, encoded: Sequence[Symbol], seed: str) -> list[Symbol]:
-    """Return a text of a development corpus with masks, behind the mark of its language if there is one."""
+    """Return a text of a development corpus with masks, after the mark of its language if there is one."""
     begin = next((place for place, symbol in enumerate(encoded) if isinstance(symbol, str)), len(encoded))
     places = noise(len(encoded) - begin, seed)
     return [*encoded[:begin], *(MASK if place is None else encoded[begin + place] for place in places)]

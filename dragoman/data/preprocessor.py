@@ -137,7 +137,7 @@ class Preprocessor:
         if data.pairs:
             mark = languages["source"].vocabulary.ids([target_marks(data)[pair.target]])
             # Behind the filters, for which a mark does not count as a symbol.
-            rows["source"] = rows["source"].behind(mark)
+            rows["source"] = rows["source"].after(mark)
         if data.alignments:
             rows["links"] = _links(gold, *(_words(languages[side], texts[side]) for side in languages))
         return rows, kept

@@ -43,7 +43,7 @@ class Rows(NamedTuple):
         """Return a mask (N,) of the rows that contain this value; no row may be empty."""
         return np.logical_or.reduceat(self.values == value, np.cumsum(self.lengths) - self.lengths)
 
-    def behind(self, values: Sequence[int]) -> "Rows":
+    def after(self, values: Sequence[int]) -> "Rows":
         """Return the same rows, each preceded by these values."""
         begins = np.repeat(np.cumsum(self.lengths) - self.lengths, len(values))
         return Rows(np.insert(self.values, begins, np.tile(values, len(self.lengths))), self.lengths + len(values))

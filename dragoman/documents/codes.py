@@ -34,7 +34,7 @@ class OriginalFile:
     def serialized(self, changed: Iterable[Any], declared: Iterable[tuple[Any, str]] = ()) -> bytes:
         """Return the file with the elements that have changed, and elements that have got an attribute more, of this
         name. All else stays as it is written, if the file then says the same as the tree; or else only what stands
-        before and behind the root.
+        before and after the root.
         """
         info, is_utf16 = self._tree.docinfo, self._data.startswith(tuple(UTF_16))
         encoding = "UTF-16" if is_utf16 else info.encoding or "UTF-8"
@@ -63,8 +63,8 @@ class OriginalFile:
         for element, name in declared:
             tag = _TAG.match(data, places[numbers[element]][0])
             assert tag is not None
-            behind = tag.end() - (2 if tag[0].endswith(b"/>") else 1)
-            yield behind, behind, f" {name}={quoteattr(element.get(name))}".encode()
+            after = tag.end() - (2 if tag[0].endswith(b"/>") else 1)
+            yield after, after, f" {name}={quoteattr(element.get(name))}".encode()
 
 
 def _places(text: str) -> list[tuple[int, int]]:
@@ -189,7 +189,7 @@ class CodedText:
 
 
 def _append_text(element: Any, text: str) -> None:
-    """Add text behind all that is in an element."""
+    """Add text after all that is in an element."""
     if len(element):
         element[-1].tail = (element[-1].tail or "") + text
     else:

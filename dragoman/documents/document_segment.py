@@ -88,7 +88,7 @@ class DocumentSegment:
         self.add(text.removeprefix(" ") if self.text.endswith(" ") and self._alone is None else text)
 
     def add(self, text: str) -> None:
-        """Add text. The space behind a tag that stands alone, such as a picture, belongs to the tag if there is nothing
+        """Add text. The space after a tag that stands alone, such as a picture, belongs to the tag if there is nothing
         before that, or another space.
         """
         last = self._alone
@@ -128,11 +128,11 @@ class DocumentSegment:
         return self.quoted("".join([*pieces, self.escape(text[last:])]))
 
 
-def is_note(before: str, raised: str, behind: str) -> bool:
+def is_note(before: str, raised: str, after: str) -> bool:
     """Whether raised text between others is the number or sign of a note, and no part of a word or unit, as in
     2<sup>nd</sup> or 3 m<sup>2</sup>.
     """
-    return bool(_SIGN.fullmatch(raised) and _NOTED.search(before)) and not behind[:1].isalnum()
+    return bool(_SIGN.fullmatch(raised) and _NOTED.search(before)) and not after[:1].isalnum()
 
 
 def remove_illegal_characters(text: str) -> str:

@@ -68,7 +68,7 @@ class Token(NamedTuple):
 
     @property
     def inline(self) -> bool:
-        """Whether a sentence may go on behind it: a text, a comment, a processing instruction, or the tag of an element
+        """Whether a sentence may go on after it: a text, a comment, a processing instruction, or the tag of an element
         that stands in a line, as those that HTML does not know (`<x-y>`, `<o:p>`, `<1>`) do.
         """
         name = self.name
@@ -230,9 +230,9 @@ def tokens(text: str) -> Iterator[Token]:
     """Yield the tags and texts of HTML. The raised number of a note is a tag with its text."""
     plain_tokens, position, before = list(_tokens(text)), 0, ""
     while position < len(plain_tokens):
-        begin, content, end, behind = [*plain_tokens[position : position + 4], *[Token("")] * 3][:4]
+        begin, content, end, next_token = [*plain_tokens[position : position + 4], *[Token("")] * 3][:4]
         before = begin.raw if begin.kind == "text" else before
-        following = behind.raw if behind.kind == "text" else ""
+        following = next_token.raw if next_token.kind == "text" else ""
         raised = [(token.kind, token.name) for token in (begin, content, end)] == RAISED
         if raised and is_note(before, html.unescape(content.raw), following):
             yield Token(begin.raw + content.raw + end.raw, "empty", begin.name)
@@ -340,7 +340,7 @@ def _main_code(language: str) -> str:
 
 
 def _closed(name: str, tokens: Sequence[Token], position: int) -> int:
-    """Where an element ends of which the opening tag stands before a position: behind its closing tag or, if it may
+    """Where an element ends of which the opening tag stands before a position: after its closing tag or, if it may
     have none, where another such element begins or the one around it ends.
     """
     inner, depth = Counter[str](), 0  # elements that are open in it

@@ -26,7 +26,7 @@ TEXTS = ("inline", CELL)  # blocks with a text
 EMPHASIS = ("emphasis", "strong_emphasis", "strikethrough")
 LINKS = ("inline_link", "full_reference_link")
 SHORT_LINKS = ("collapsed_reference_link", "shortcut_link")  # the text of which names what it leads to
-ATTRIBUTED = (*EMPHASIS, *LINKS, *SHORT_LINKS, "image", "code_span")  # what attributes may stand behind: `*a*{.b}`
+ATTRIBUTED = (*EMPHASIS, *LINKS, *SHORT_LINKS, "image", "code_span")  # what attributes may stand after: `*a*{.b}`
 BREAK = "br"
 CODES = ("code_span", "latex_block", "uri_autolink", "email_autolink")
 
@@ -84,11 +84,11 @@ class _Blocks(NamedTuple):
         nodes = ((node.start_byte, node.end_byte, node) for node in _walk(root, (*TEXTS, HTML)))
         spans = ((*title, None) for title in titles)
         end = 0
-        for begin, behind, node in heapq.merge(nodes, spans, key=itemgetter(0)):
+        for begin, full_end, node in heapq.merge(nodes, spans, key=itemgetter(0)):
             if begin < end:
                 continue
             yield self._raw(end, begin)
-            end = behind
+            end = full_end
             if node is None:
                 yield from self._title(begin, end)
             elif node.type == HTML:
@@ -106,7 +106,7 @@ class _Blocks(NamedTuple):
             yield part
 
     def _block(self, node: Node) -> Iterator[Part]:
-        """Yield the text of a block, and what stands before and behind it. What each of its lines begins with, such as
+        """Yield the text of a block, and what stands before and after it. What each of its lines begins with, such as
         `> `, is no part of the text.
         """
         match = _FIRST.match(self.data, node.start_byte, node.end_byte)
@@ -246,18 +246,18 @@ class _Inline:
                     ends[begin] = node.end_byte
         return ends
 
-    def _add(self, node: Node, raw: str, behind: int) -> None:
-        """Add a node, which ends with its attributes, if it has any, at `behind`."""
+    def _add(self, node: Node, raw: str, full_end: int) -> None:
+        """Add a node, which ends with its attributes, if it has any, at `full_end`."""
         if node.type in EMPHASIS:
             delimiters = [child for child in node.children if child.type == "emphasis_delimiter"]
             half = len(delimiters) // 2
-            self._around(node, delimiters[half - 1].end_byte, delimiters[half].start_byte, behind)
+            self._around(node, delimiters[half - 1].end_byte, delimiters[half].start_byte, full_end)
         elif node.type in LINKS + SHORT_LINKS and (text := _child(node, "link_text")):
             label = self._raw(text.start_byte, text.end_byte)
-            if node.type in LINKS or behind > node.end_byte:  # `[text]{.class}` is a span
-                self._around(node, text.start_byte, text.end_byte, behind)
+            if node.type in LINKS or full_end > node.end_byte:  # `[text]{.class}` is a span
+                self._around(node, text.start_byte, text.end_byte, full_end)
             elif _label(label) in self.blocks.labels:
-                self._around(node, text.start_byte, text.end_byte, behind, f"][{' '.join(label.split())}]")
+                self._around(node, text.start_byte, text.end_byte, full_end, f"][{' '.join(label.split())}]")
             elif label.startswith("^"):  # a footnote
                 self.line.mark(raw)
             else:
@@ -275,11 +275,11 @@ class _Inline:
         else:
             self.read(node.named_children, node.start_byte, node.end_byte)
 
-    def _around(self, node: Node, begin: int, end: int, behind: int, close: str | None = None) -> None:
-        """Add what is between `begin` and `end`, with the rest of a node up to `behind` as the tags around it."""
+    def _around(self, node: Node, begin: int, end: int, full_end: int, close: str | None = None) -> None:
+        """Add what is between `begin` and `end`, with the rest of a node up to `full_end` as the tags around it."""
         self.line.mark(self._raw(node.start_byte, begin), "open", node.type)
         self.read(node.named_children, begin, end)
-        self.line.mark(self._raw(end, behind) if close is None else close, "close", node.type)
+        self.line.mark(self._raw(end, full_end) if close is None else close, "close", node.type)
 
     def _raw(self, begin: int, end: int) -> str:
         return self.data[begin:end].decode()

@@ -191,8 +191,8 @@ class Paragraph:
             number = len(self._coded)
             self._coded.append(piece)
             before = pieces[place - 1].text or "" if place else ""
-            behind = pieces[place + 1].text or "" if place + 1 < len(pieces) else ""
-            if piece.text is not None and not (piece.raised and is_note(before, piece.text, behind)):
+            after = pieces[place + 1].text or "" if place + 1 < len(pieces) else ""
+            if piece.text is not None and not (piece.raised and is_note(before, piece.text, after)):
                 line.mark(f"\0<{number}\0", "open", str(number))
                 if piece.within:
                     self._read(piece.within, _usual(piece.within))
@@ -382,7 +382,7 @@ def _grouped(children: Sequence[Any]) -> Iterator[list[Any]]:
 
 def _cut(paragraph: Any, field: Field) -> Iterator[list[TextRun]]:
     """Yield the pieces of each line of a paragraph, with the bookmarks and comments among them. What else there is
-    stays, and so do those before and behind all pieces of which the other half is in another line.
+    stays, and so do those before and after all pieces of which the other half is in another line.
     """
     for pieces in _pieces(paragraph, field):
         halves = Counter(piece.range[1] for piece in pieces if piece.range)

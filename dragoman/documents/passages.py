@@ -38,15 +38,15 @@ class Passage(NamedTuple):
 
     def joined(self, translations: Sequence[str]) -> str:
         """The text with translations in place of its sentences."""
-        return "".join([self.between[0], *map("".join, zip(translations, self.behind(translations), strict=True))])
+        return "".join([self.between[0], *map("".join, zip(translations, self.after(translations), strict=True))])
 
     def body(self, translations: Sequence[str]) -> str:
-        """The same without what stands before the first and behind the last sentence."""
+        """The same without what stands before the first and after the last sentence."""
         text = self.joined(translations)
         return text[len(self.between[0]) : len(text) - len(self.between[-1])] if translations else ""
 
-    def behind(self, translations: Sequence[str], first: int = 0) -> list[str]:
-        """What stands behind the translation of each sentence, from the one of this number on: what stands behind the
+    def after(self, translations: Sequence[str], first: int = 0) -> list[str]:
+        """What stands after the translation of each sentence, from the one of this number on: what stands after the
         sentence, with a space where the script of the translation has one between sentences and that of the text has
         not, and none where it is the other way round.
         """
@@ -71,7 +71,7 @@ class Passage(NamedTuple):
         return Passage((self.body(self.sentences),), (first, last))
 
     def part(self, first: int, end: int) -> "Passage":
-        """The passage of some sentences, with what stands behind them, and before them if they are the first."""
+        """The passage of some sentences, with what stands after them, and before them if they are the first."""
         between = self.between[first + 1 : end + 1]
         return Passage(self.sentences[first:end], ("" if first else self.between[0], *between), self.rows[first:end])
 

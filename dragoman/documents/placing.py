@@ -69,10 +69,10 @@ def _links(
 ) -> Iterator[tuple[Span, Span]]:
     """Yield linked words of a text and its translation, by their places, from those of each of its sentences."""
     source, target = len(translated.passage.between[0]), len(translated.passage.between[0])
-    behind = translated.passage.behind([done.text for done in translated.sentences])
+    after = translated.passage.after([done.text for done in translated.sentences])
     yield from _same(translated.passage.between[0], 0, 0)
     for source_sentence, done, space, translated_space in zip(
-        translated.passage.sentences, translated.sentences, translated.passage.between[1:], behind, strict=True
+        translated.passage.sentences, translated.sentences, translated.passage.between[1:], after, strict=True
     ):
         for (a, b), (c, d) in links_of(source_sentence, done):
             yield (source + a, source + b), (target + c, target + d)

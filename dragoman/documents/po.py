@@ -15,7 +15,7 @@ from dragoman.errors import UserError
 
 FUZZY = "fuzzy"
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1f\x7f]")  # for which a `.po` has no escape that polib writes
-_COLOR = r"\[[0-9;]*[A-Za-z]"  # behind ESC
+_COLOR = r"\[[0-9;]*[A-Za-z]"  # after ESC
 _ESCAPES = re.compile(rf"{BACKSLASH}(?:(?:033|x1[bB]|e){_COLOR}|[0-7]{{1,3}}|x[0-9a-fA-F]{{2}}|[ae]|)")
 
 
@@ -119,7 +119,7 @@ def _line(text: str) -> DocumentSegment:
 
 
 def _comments_behind(text: str) -> str:
-    """The comments behind the last message, which polib does not write."""
+    """The comments after the last message, which polib does not write."""
     lines: list[str] = []
     for line in reversed(text.split("\n")):
         if line.strip() and (not line.lstrip().startswith("#") or line.lstrip().startswith("#~")):

@@ -168,10 +168,10 @@ def _speaker(line: str) -> bool:
 
 @dataclass(frozen=True)
 class _UtteranceLayout:
-    """What of an utterance is no part of its text: what stands before and behind it, its codes and line breaks."""
+    """What of an utterance is no part of its text: what stands before and after it, its codes and line breaks."""
 
     before: str
-    behind: str
+    after: str
     codes: Mapping[str, str]
     breaks: Sequence[str]
 
@@ -189,7 +189,7 @@ class _UtteranceLayout:
             cut = min(cuts, key=lambda space: abs(space - ideal))
             parts += [text[begin:cut], line_break]
             begin = cut + 1
-        written = "".join([*parts, text[begin:], self.behind])
+        written = "".join([*parts, text[begin:], self.after])
         return _MARK.sub(lambda match: self.codes.get(match[0], match[0]), written)
 
 
@@ -198,11 +198,11 @@ def _utterance(lines: Sequence[str], breaks: Sequence[str]) -> Part:
     raw = "".join(map("".join, zip(["", *breaks], lines, strict=True)))
     prefix = _PREFIX.match(lines[0])
     assert prefix is not None
-    before, behind = prefix[0], ""
+    before, after = prefix[0], ""
     text = " ".join(" ".join([lines[0][len(before) :], *lines[1:]]).split())
     for tag in reversed(_NAME.findall(prefix["tags"] or "")):  # an element around the dash is around all of the text
         if text.endswith(f"</{tag}>"):
-            text, behind = text.removesuffix(f"</{tag}>"), f"</{tag}>{behind}"
+            text, after = text.removesuffix(f"</{tag}>"), f"</{tag}>{after}"
     codes: dict[str, str] = {}
 
     def mark(match: re.Match[str]) -> str:
@@ -211,6 +211,6 @@ def _utterance(lines: Sequence[str], breaks: Sequence[str]) -> Part:
         return place
 
     line = inline(
-        _CODE.sub(mark, text), raw, partial(_UtteranceLayout.written, _UtteranceLayout(before, behind, codes, breaks))
+        _CODE.sub(mark, text), raw, partial(_UtteranceLayout.written, _UtteranceLayout(before, after, codes, breaks))
     )
     return line if line.worded else raw

@@ -221,8 +221,8 @@ def _place(target: Any, source: Any, number: str) -> Any:
     if there and number not in there:
         segments = _segments(source)
         missing = etree.Element(segments[number].tag, segments[number].attrib)
-        behind = list(segments)[list(segments).index(number) + 1 :]
-        following = next((there[mid] for mid in behind if mid in there), None)
+        after = list(segments)[list(segments).index(number) + 1 :]
+        following = next((there[mid] for mid in after if mid in there), None)
         if following is not None:
             following.addprevious(missing)
             missing.tail = " "
@@ -253,7 +253,7 @@ def _clear(element: Any) -> None:
 
 
 def _added(parent: Any, name: etree.QName) -> Any:
-    """A new element behind the last in another, on a line of its own if that is."""
+    """A new element after the last in another, on a line of its own if that is."""
     before, added = parent[-1], etree.SubElement(parent, name)
     before.tail, added.tail = parent.text, before.tail
     return added

@@ -51,9 +51,9 @@ def _reader() -> YAML:
 def _parts(text: str, nodes: list[Any], languages: tuple[str, str]) -> Iterator[Part]:
     end = 0
     for root in nodes:
-        for begin, behind, part in sorted(_replacements(text, root, languages), key=itemgetter(0)):
+        for begin, after, part in sorted(_replacements(text, root, languages), key=itemgetter(0)):
             yield from (text[end:begin], part)
-            end = behind
+            end = after
     yield text[end:]
 
 
@@ -102,14 +102,14 @@ def _scalars(node: Any, seen: set[int], *, bracketed: bool = False) -> Iterator[
 
 
 def _begin(text: str, node: Any) -> int:
-    """Return where a scalar begins, behind its anchor."""
+    """Return where a scalar begins, after its anchor."""
     begin: int = node.start_mark.index
     anchor = _ANCHOR.match(text, begin, node.end_mark.index)
     return anchor.end() if anchor else begin
 
 
 def _line(text: str, scalar: _Scalar) -> tuple[int, DocumentSegment]:
-    """Where a scalar begins, behind its anchor, and its text; no text if it is no string."""
+    """Where a scalar begins, after its anchor, and its text; no text if it is no string."""
     node = scalar.node
     begin, end = _begin(text, node), node.end_mark.index
     plain = node.style is None

@@ -23,7 +23,7 @@ class AlignmentStep(NamedTuple):
     step_state: Any  # the alignment model's
 
 
-# Computes the distribution from features and, if the output needs them, from the attention weights behind these.
+# Computes the distribution from features and, if the output needs them, from the attention weights that went into them.
 Predict = Callable[[Float[Tensor, "N F"], Callable[[], Float[Tensor, "N S"]]], Distribution]
 
 

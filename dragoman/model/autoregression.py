@@ -65,7 +65,7 @@ class LightRecurrence(Autoregression):
     def outputs(
         self, cells: Float[Tensor, "R T D"], states: Float[Tensor, "R T D"], gates: tuple[Tensor, ...]
     ) -> Float[Tensor, "R T D"]:
-        """The outputs, from the cells, the inputs, and the gates behind the first."""
+        """The outputs, from the cells, the inputs, and the gates after the first."""
 
     def start(self, states: Float[Tensor, "B _ _"]) -> LightState:
         rows, size = states.size(0), self.project.in_features

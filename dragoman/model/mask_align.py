@@ -81,8 +81,8 @@ class MaskAlign(nn.Module):
     def __init__(self, source: Sequence[str], target: Sequence[str], *, size: int = 128, dropout: float = 0.2) -> None:
         super().__init__()
         self.source, self.target = NgramEmbedding(source, size), NgramEmbedding(target, size)
-        self.ends = nn.Parameter(torch.randn(2, size) / math.sqrt(size))  # before and behind a target
-        self.forwards, self.backwards, self.before, self.behind = (Gru(size, size) for _ in range(4))
+        self.ends = nn.Parameter(torch.randn(2, size) / math.sqrt(size))  # before and after a target
+        self.forwards, self.backwards, self.before, self.after = (Gru(size, size) for _ in range(4))
         self.query, self.key = (Linear(2 * size, size, bias=False) for _ in range(2))
         self.diagonal = nn.Parameter(torch.tensor(DIAGONAL))  # l
         self.unsaid = nn.Parameter(torch.randn(1, size) / math.sqrt(size))  # v_0
@@ -123,7 +123,7 @@ class MaskAlign(nn.Module):
         last = real & ~functional.pad(real[:, 1:], (0, 1))
         following = torch.where(last.unsqueeze(2), end, torch.cat([embedded[:, 1:], end], 1))
         ahead, _ = run_cell(self.before, torch.cat([begin, embedded[:, :-1]], 1), real)
-        back, _ = run_cell(self.behind, following, real, backward=True)
+        back, _ = run_cell(self.after, following, real, backward=True)
         queries: Tensor = self.query(self.dropout(torch.cat([ahead, back], 2)))
         return queries
 

@@ -212,7 +212,7 @@ class DeepCell(Cell):
 
 
 def build_cell(kind: CellKind, input_size: int, size: int, *, layer_norm: bool = False, transitions: int = 0) -> Cell:
-    """A cell of this kind, with transitions behind it if there are any."""
+    """A cell of this kind, with transitions after it if there are any."""
     if transitions:
         return DeepCell(kind, input_size, size, transitions, layer_norm=layer_norm)
     return CELLS[kind](input_size, size, layer_norm=layer_norm)

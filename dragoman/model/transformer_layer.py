@@ -122,7 +122,7 @@ class TransformerLayer(nn.Module):
     def leave(
         self, sublayer: int, states: Float[Tensor, "R T D"], output: Float[Tensor, "R T D"]
     ) -> Float[Tensor, "R T D"]:
-        """The states behind a sublayer, from those before it and its output."""
+        """The states after a sublayer, from those before it and its output."""
         total: Tensor = states + self.dropout(output)
         if not self.norm_first:
             total = self.norms[sublayer](total)

@@ -202,7 +202,7 @@ class Prefix(Constraint):
     """Translations begin with the given symbols, (B, P), padded with PAD."""
 
     def __init__(self, prefixes: Int[Tensor, "B P"]) -> None:
-        # One more column of padding: behind its prefix, a translation is free.
+        # One more column of padding: after its prefix, a translation is free.
         self._prefixes = torch.cat([prefixes, torch.full_like(prefixes[:, :1], PAD)], 1)
 
     def start(self) -> State:
@@ -280,7 +280,7 @@ class NoRepeatNgram(Constraint):
         ngrams = state.unfold(1, self._size, 1)  # (R, T, size)
         again = (ngrams[:, :, :-1] == ngrams[:, -1:, 1:]).all(2)  # where the last symbols have been said before
         following = ngrams[:, :, -1].masked_fill(~again, PAD)
-        # Words of the source sentence have ids behind the vocabulary. PAD is forbidden, too, and is never said.
+        # Words of the source sentence have ids after the vocabulary. PAD is forbidden, too, and is never said.
         largest = int(torch.maximum(symbols.max(), state.max()))
         forbidden = symbols.new_zeros(len(state), largest + 1, dtype=torch.bool).scatter(1, following, True)
         return ~forbidden[:, symbols]

@@ -229,7 +229,7 @@ class BranchAndBound:
             candidates = [candidate for candidate, bad in zip(candidates, refused, strict=True) if not bad]
         candidates.sort(key=lambda candidate: -candidate.total)
         (expanded,) = self._searched.model.expand([candidates], prediction)
-        # Lazily: the ends that are noted meanwhile raise the bound for those behind them.
+        # Lazily: the ends that are noted meanwhile raise the bound for those after them.
         return (candidate for candidate in expanded if candidate.total > self.bound)
 
     def _finish(self, node: HypothesisNode) -> None:

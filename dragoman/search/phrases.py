@@ -62,7 +62,7 @@ class TrieNode:
 class SentencePhrases:
     """The phrases of a sentence. Each is used once, in any order, without symbols between its own; the same phrase may
     be wanted several times. `class_of` a symbol is a number below CLASSES, 0 for the beginning of a sentence;
-    `fits(phrase, before)` tells whether a phrase may begin behind something of this class.
+    `fits(phrase, before)` tells whether a phrase may begin after something of this class.
 
     A phrase may begin another one, so symbols can be read in several ways, which are all followed (up to READINGS), as
     the states of an automaton are. A symbol takes the same time however many phrases there are.

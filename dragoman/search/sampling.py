@@ -181,7 +181,7 @@ class SamplingStrategy(Strategy):
 
 
 def _uniform(sentence: SentenceBeam, rows: int) -> Float[Tensor, "W"]:
-    """Return a random number for each hypothesis that is open; 0 for the rows behind them, which other
+    """Return a random number for each hypothesis that is open; 0 for the rows after them, which other
     sentences need.
     """
     assert sentence.random is not None

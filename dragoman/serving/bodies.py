@@ -159,7 +159,7 @@ class PassageBody(SentencesBody):
         Field(
             strict=True,
             title="true or false",
-            description="whether these differ in their first word, behind the prefix",
+            description="whether these differ in their first word after the prefix",
         ),
     ] = False
     min_confidence: Annotated[

@@ -107,7 +107,7 @@ OUT_OF_MEMORY = Failure("it requires too much memory for its size", costly=True)
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a job, and whether the process ends behind it."""
+    """The result of a job, and whether the process ends after it."""
 
     result: DocumentReading | bytes | list[str] | Failure
     last: bool = False

@@ -98,8 +98,8 @@ class SimilarSources:
             self._recent.pop(pair, None)
 
     def _rows(self, pair: tuple[str, str], after: int) -> tuple[list[tuple[int, str]], int]:
-        """The number and source of the last correction of each sentence behind the one of this number, and how many
-        corrections are not behind it.
+        """The number and source of the last correction of each sentence after the one of this number, and how many
+        corrections are not after it.
         """
         with closing(sqlite3.connect(self._path)) as database:  # beside the one that others wait for
             (count,) = database.execute(COUNTED, (*pair, after)).fetchone()

@@ -188,14 +188,14 @@ def _trusted(translated: TranslatedText, least: float | None) -> TranslatedText:
 
 def _sentences(translated: TranslatedText, passage: Passage, first: int) -> Iterator[dict[str, Any]]:
     """Yield the sentences of a translation, from the one of this number in the whole passage on, with what stands in it
-    before the first and behind each.
+    before the first and after each.
     """
-    before, behind = (
+    before, after = (
         translated.passage.between[0],
-        passage.behind([sentence.text for sentence in translated.sentences], first),
+        passage.after([sentence.text for sentence in translated.sentences], first),
     )
-    for read, done, space in zip(translated.passage.read, translated.sentences, behind, strict=True):
-        sentence: dict[str, Any] = {"source": read, "text": done.text, "before": before, "behind": space}
+    for read, done, space in zip(translated.passage.read, translated.sentences, after, strict=True):
+        sentence: dict[str, Any] = {"source": read, "text": done.text, "before": before, "after": space}
         if done.read is not None:
             sentence["read"] = done.read.text
         if done.whole is not None:

@@ -28,7 +28,7 @@ class Term(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """Whether only this letter case of the term is meant: a capital stands behind a letter (`US`, `iPhone`)."""
+        """Whether only this letter case of the term is meant: a capital stands after a letter (`US`, `iPhone`)."""
         return any(before.isalpha() and letter.isupper() for before, letter in pairwise(self.source))
 
     @property

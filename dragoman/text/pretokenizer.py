@@ -39,7 +39,7 @@ SPACELESS: Final = (
 _HAN = re.compile("[\u3005-\u3007\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _SPACELESS = re.compile(f"[{SPACELESS}]")
 _CHINESE_OR_JAPANESE = re.compile(f"[{CJK}]")
-# Where no syllable begins: behind vowels of Thai and Lao that are written before their consonant; before combining
+# Where no syllable begins: after vowels of Thai and Lao that are written before their consonant; before combining
 # marks, further vowels and repetition marks of these, small kana, and the marks of long vowels and repetition.
 _WITHIN_SYLLABLE = re.compile(
     rf"(?<=[\u0e40-\u0e44\u0ec0-\u0ec4])|{COMBINING}|[\u0e30\u0e32\u0e33\u0e45\u0e46\u0eb0\u0eb2\u0eb3\u0ec6"

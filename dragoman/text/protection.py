@@ -18,15 +18,15 @@ _GONE = str.maketrans(dict.fromkeys(MARKS, REPLACEMENT))
 _ATTRIBUTE = r"""\s+[\w:@.-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=]+))?"""
 _FORMAT = r"[-+#0']*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[qjzt])?"  # between `%` and the letter of printf
 _SPACED = r"[^\W\u2e80-\U0010ffff]"  # a letter or digit of a script that has spaces between words
-_FREE = rf"(?<!{_SPACED})"  # not behind one
-_NO_NUMBER = r"(?<!\d)(?<!\d[ \u00a0\u202f])"  # not behind one: 50 %off
+_FREE = rf"(?<!{_SPACED})"  # not after one
+_NO_NUMBER = r"(?<!\d)(?<!\d[ \u00a0\u202f])"  # not after one: 50 %off
 _PRINTF = rf"""
     %(?:\d+\$|\(\w[^()\s]*\)){_FORMAT}[a-zA-Z@]           # %1$s %(count)s
   | {_NO_NUMBER}%{_FORMAT}[a-zA-Z@]                       # %d %-5.2f %'lu
   | %(?!'){_FORMAT}[diufxXoegcs@](?!\w)                   # 100%d, but nothing in 50 %off
 """
 _CONVERSION = "(?:hh?|ll?|[qjzt])?[diuoxXsfc]"  # of printf
-_CLOSING = r"""(?<![^\s(]["'“”‘’«»„])"""  # not behind a quote that closes
+_CLOSING = r"""(?<![^\s(]["'“”‘’«»„])"""  # not after a quote that closes
 _NAMED = rf"""
     {_FREE}(?<![:.)\]}}*%]){_CLOSING} :[A-Za-z][\w+-]*+:(?!{_SPACED})                     # :smile:
   | {_FREE}(?<![:.)\]}}*%\[]){_CLOSING} :[A-Za-z_][A-Za-z0-9_]++(?!{_SPACED})             # :name
@@ -46,7 +46,7 @@ _MESSAGE = "[^{}]*+"  # of ICU: text with braces in braces, seven deep, which is
 for _ in range(6):
     _MESSAGE = rf"(?:[^{{}}]++|\{{{_MESSAGE}\}})*+"
 _BRANCHES = rf"\{{\s*+\w++\s*+,\s*+(?:plural|select|selectordinal)\s*+,{_MESSAGE}\}}"  # {n, plural, one {..} ..}
-_IN_URL = '[^\\s<>"()\u00ab\u00bb\u2000-\U0010ffff]'  # Japanese, for instance, goes on behind it without a space
+_IN_URL = '[^\\s<>"()\u00ab\u00bb\u2000-\U0010ffff]'  # Japanese, for instance, goes on after it without a space
 
 
 _ONLY_BRANCHES = re.compile(rf"\s*{_BRANCHES}\s*")
@@ -93,7 +93,7 @@ def tags() -> Pattern:
 
 
 def urls() -> Pattern:
-    """Addresses of the web, and others with `://`, without the punctuation behind them."""
+    """Addresses of the web, and others with `://`, without the punctuation after them."""
     return re.compile(
         rf"(?:[A-Za-z][A-Za-z0-9+.-]{{0,30}}+://|(?<!\w)www\.)(?:{_IN_URL}|\({_IN_URL}*\))+(?<![.,;:!?'])"
     )
@@ -107,7 +107,7 @@ def emails() -> Pattern:
 
 
 def numbers() -> Pattern:
-    """Numbers in digits, with what joins them: `7`, `-2`, `1,000.5`, `10:30`, `2024-01-31`, `0x1F`. Digits behind a
+    """Numbers in digits, with what joins them: `7`, `-2`, `1,000.5`, `10:30`, `2024-01-31`, `0x1F`. Digits after a
     letter (`mp3`) are none.
     """
     return re.compile(

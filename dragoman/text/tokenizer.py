@@ -109,7 +109,7 @@ class Tokenizer(ABC):
         return "".join(self.surfaces(symbols))
 
     def single_spaced(self, symbols: Sequence[str], begin: int = 0) -> list[str]:
-        """The symbols, from number `begin` on without a space directly behind a symbol that is a space alone: a model
+        """The symbols, from number `begin` on without a space directly after a symbol that is a space alone: a model
         of subwords may write both, although no text that it has seen has two spaces in a row.
         """
         return list(symbols)

@@ -165,7 +165,7 @@ class Selection:
     def write_best(self, step: int, why: Mapping[str, Any]) -> None:
         """Write the best single weights, of this step, as the weights to use."""
         kept = [self.folder.weights("model-best"), self.folder.checkpoint(step), self.folder.weights("model-last")]
-        # Training may have been killed behind a better validation, before its state was saved.
+        # Training may have been killed after a better validation, before its state was saved.
         best = next((path for path in kept if path.is_file() and read_note(path).get("step") == step), kept[0])
         tensors, note = read_tensors(best)
         write_tensors(self.folder.weights("model"), tensors, {**note, **why})

@@ -73,7 +73,7 @@ class TrainingLog:
 
     def open(self, progress: Progress, steps: int) -> None:
         """Start at this progress, of about `steps` steps in all."""
-        # Steps behind the saved state are made again, and would stand there twice.
+        # Steps after the saved state are made again, and would stand there twice.
         kept = [row for row in self.rows() if _behind(row, progress)]
         with write_atomically(self.folder.metrics) as file:
             file.writelines(json.dumps(row) + "\n" for row in kept)

@@ -189,7 +189,7 @@ class SequenceGenerator:
         if any(sentence.prefix for sentence in batch):
             constraints.append(Prefix(self._padded([sentence.prefix for sentence in batch])))
         if self.processor.edited is not None:
-            # Of what is read: nothing behind it can be kept or deleted.
+            # Of what is read: nothing after it can be kept or deleted.
             lengths = torch.tensor([len(sentence.truncated[self.processor.edited]) for sentence in batch])
             constraints.append(EditConstraint(lengths.to(device), self.target.vocabulary.ids(OPERATIONS)))
         return constraints

@@ -217,7 +217,7 @@ class Processor:
             sentinel,
             output_symbols=tuple(pair.target),
         )
-        # In reverse order, as each expects the text that those behind it were given.
+        # In reverse order, as each expects the text that those after it were given.
         for transform in reversed(sentence.notes):
             if transform.scores:
                 translation = transform.finish(translation, sentence)

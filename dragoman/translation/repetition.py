@@ -33,7 +33,7 @@ def repetitions(text: str) -> int:
     most, size, periods = 1, len(codes), min(PERIOD, len(codes) // 2)
     if not periods:
         return most
-    # Row p - 1 has the characters p places further on, and behind the end a number that is no character's.
+    # Row p - 1 has the characters p places further on, and after the end a number that is no character's.
     padded = np.append(codes, np.full(periods, np.iinfo(np.uint32).max, np.uint32))
     unequal = sliding_window_view(padded, size)[1:] != codes  # (periods, size)
     places = np.arange(1, size + 1, dtype=np.int16)
@@ -46,7 +46,7 @@ def repetitions(text: str) -> int:
         cycle = text[begin : begin + period]
         shortest = SHORTEST if any(map(str.isalpha, cycle)) else 2 * SHORTEST
         if run >= shortest and not cycle.isspace():
-            most = max(most, (run + (" " in cycle)) // period)  # behind the last of several words, the space is missing
+            most = max(most, (run + (" " in cycle)) // period)  # after the last of several words, the space is missing
     return most
 
 

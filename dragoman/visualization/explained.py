@@ -69,7 +69,7 @@ def contrast(rows: Sequence[Sequence[str]]) -> Table:
 
 
 def differences(changes: Iterable[tuple[str, float, Mapping[str, Values]]], names: Sequence[str]) -> list[list[str]]:
-    """A row of texts for each place where two translations differ, behind a row of headings: what stands there, what
+    """A row of texts for each place where two translations differ, after a row of headings: what stands there, what
     log P has more, and by each method the columns (names,) that did most for it.
     """
     differing = list(changes)

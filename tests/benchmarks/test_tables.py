@@ -480,7 +480,7 @@ def test_minutes_before_an_interruption_count(kinds: Namespace, monkeypatch: pyt
     row = sizes.rows(kinds)[0]
     spent = kinds.folder / f"{row.slug}.minutes"
     monkeypatch.setattr(session, "train", interrupted)
-    spends = iter([10.0, 100.0] * 2)  # 90 seconds each time, behind ten for something else
+    spends = iter([10.0, 100.0] * 2)  # 90 seconds each time, after ten for something else
     monkeypatch.setattr(time, "process_time", lambda: next(spends))
     for minutes in (1.5, 3.0):
         with pytest.raises(KeyboardInterrupt):

@@ -48,7 +48,7 @@ def test_catalogues_of_a_language_are_found_and_read(machine: Path) -> None:
 
 
 def test_a_catalogue_that_cannot_be_read_is_left_out_and_told(machine: Path, golden: Golden) -> None:
-    """Even one whose fault is behind sound messages."""
+    """Even one whose fault is after sound messages."""
     paths = installed.find("de", installed.folders({"XDG_DATA_DIRS": f"{machine}/share:{machine}/other"}))
     paths[0].write_bytes(b"")
     paths[1].write_bytes(written.mo([("a", "b"), ("c", "d")])[:-2])

@@ -49,8 +49,8 @@ def test_the_share_is_hidden_in_spans_of_which_each_has_one_mask(
     runs = parts(noisy)
     assert all(runs[1:-1]), "no mask follows another"
     for one, other in pairwise(runs):
-        before, behind = (one or [-1])[-1], (other or [count])[0]
-        assert behind - before > 1, "each mask stands for something"
+        before, after = (one or [-1])[-1], (other or [count])[0]
+        assert after - before > 1, "each mask stands for something"
     for run in runs:
         assert run == [*range(run[0], run[0] + len(run))] if run else True, "what has no mask is whole"
 

@@ -129,7 +129,7 @@ KINDS: dict[str, tuple[str, Make]] = {
 
 
 def test_what_stands_behind_the_root_takes_no_longer_than_other_markup() -> None:
-    """Comments within a processing instruction, behind what looks like the end of the document."""
+    """Comments within a processing instruction, after what looks like the end of the document."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         text = f'<w:document xmlns:w="{WORD}"><w:p>{run("one")}</w:p></w:document>'

@@ -53,8 +53,8 @@ def test_a_line_may_stay_whole() -> None:
 @pytest.mark.parametrize("text", [" 1. One. 2. Two. ", "One.", "(a) One.\n2) Two.\n", "", "1."])
 def test_the_body_of_a_text_is_what_stands_between_its_ends(text: str) -> None:
     passage = split_text(text, "en")
-    before, behind = passage.between[0], passage.between[-1] if passage.sentences else ""
-    assert before + passage.body(passage.sentences) + behind == text
+    before, after = passage.between[0], passage.between[-1] if passage.sentences else ""
+    assert before + passage.body(passage.sentences) + after == text
     assert passage.whole.joined(passage.whole.sentences) == text
     assert passage.whole.sentences == ((passage.body(passage.sentences),) if passage.sentences else ())
 
@@ -91,8 +91,8 @@ def test_sentences_are_parted_as_the_script_of_the_translation_has_it(
 ) -> None:
     passage = split_text(text, language)
     assert passage.joined(translations) == expected
-    behind = [passage.behind([translation], number)[0] for number, translation in enumerate(translations)]
-    assert behind == passage.behind(translations)
+    after = [passage.after([translation], number)[0] for number, translation in enumerate(translations)]
+    assert after == passage.after(translations)
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ def test_a_file_keeps_its_declaration_line_ends_and_last_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "behind"),
+    ("before", "following"),
     [
         ("", "<!-- </xliff> here -->\n"),
         ("<!DOCTYPE xliff [ <!-- x]> --> <!ELEMENT xliff ANY> ]>\n", ""),
@@ -184,8 +184,8 @@ def test_a_file_keeps_its_declaration_line_ends_and_last_line() -> None:
         ('<?xml version="1.0" encoding="KOI8-R"?>', ""),
     ],
 )
-def test_what_stands_around_the_root_is_never_lost(before: str, behind: str) -> None:
-    text = before + SEGMENTS % "" + behind
+def test_what_stands_around_the_root_is_never_lost(before: str, following: str) -> None:
+    text = before + SEGMENTS % "" + following
     done = spoken(opened(Xliff, text))
     tree, original_tree = (etree.fromstring(element).getroottree() for element in (done, text.encode()))
     assert tree.docinfo.doctype == original_tree.docinfo.doctype

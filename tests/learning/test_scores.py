@@ -13,7 +13,7 @@ MARK = 0
 
 
 def weight_behind_the_mark(score: AlignmentScore) -> float:
-    """What attention to words, read by no encoder, gives to the one behind the only mark, after some training."""
+    """What attention to words, read by no encoder, gives to the one after the only mark, after some training."""
     random = torch.Generator().manual_seed(1)
     words, query = torch.randn(WORDS, SIZE, generator=random), torch.ones(ROWS, 1, SIZE)
     attention = GlobalAttention(score, Softmax())

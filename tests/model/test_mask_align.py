@@ -57,7 +57,7 @@ def by_hand(aligner: MaskAlign, source: list[int], target: list[int], scale: flo
     y = [vectors(p, "target", TARGET)[word] for word in target]
     ahead, back = gru("forwards", x), gru("backwards", x[::-1])[::-1]
     f = gru("before", [p["ends"][0], *y[:-1]])
-    b = gru("behind", [p["ends"][1], *y[:0:-1]])[::-1]
+    b = gru("after", [p["ends"][1], *y[:0:-1]])[::-1]
     prior, joint = [], []
     slope = math.log1p(math.exp(float(p["diagonal"])))
     for t, target_word in enumerate(target):

@@ -73,7 +73,7 @@ def test_a_model_that_would_edit_for_ever_stops_at_the_end(search: Greedy | Beam
 
 @pytest.mark.spec("C13")
 def test_insertions_are_free() -> None:
-    """Before, between and behind what is kept."""
+    """Before, between and after what is kept."""
 
     def chances(word: int, prefix: Prefix) -> Chances:
         wish = [WORD, KEEP, WORD, DELETE, WORD, WORD]

@@ -23,7 +23,7 @@ SHORT: dict[str, Any] = {"normalization": "none", "length_ratio": 0.01, "length_
 
 
 def following(model: Seq2Seq, source: list[int], prefix: Prefix) -> list[float]:
-    """log P of every symbol behind these."""
+    """log P of every symbol after these."""
     state, log_probs = model.start(model.encode((sentences(source),))), torch.zeros(1, SYMBOLS)
     for symbol in (BOS, *prefix):
         features, _, state = model.step(torch.tensor([symbol]), state)

@@ -22,7 +22,7 @@ SOURCES = [[4, 5], [6], [5, 5, 4]]
 
 
 def drawn(draw: random.Random) -> SentencePhrases:
-    """A few phrases of a few symbols, that have much in common; some may not stand behind each other."""
+    """A few phrases of a few symbols, that have much in common; some may not stand after each other."""
     wanted: list[list[Phrase]] = [
         [tuple(draw.choices((A, B, C), k=draw.randint(1, 3))) for _ in range(draw.randint(1, 2))]
         for _ in range(draw.randint(1, 3))

@@ -162,7 +162,7 @@ def test_a_long_text_has_one_tab_stop_and_arrow_keys_move_in_it(page: Browser) -
 def test_from_right_to_left_the_arrow_keys_follow_the_words(page: Browser) -> None:
     page.run("""one('translation').replaceChildren();
     const translation = { words: ["שלום", "עולם"], log_probs: [0, 0], sources: [] };
-    add({ source: "one", text: "שלום עולם", before: "", behind: "", translation });""")
+    add({ source: "one", text: "שלום עולם", before: "", after: "", translation });""")
     first, second = page.driver.find_elements("css selector", WORDS)
     first.click()
     page.press("ARROW_LEFT")
@@ -300,7 +300,7 @@ one("translation").replaceChildren();
 for (const sure of [undefined, 0.9, 0.2]) {
   const confidence = sure && { sentence: sure, words: [sure] };
   const translation = { words: ["un"], log_probs: [-3], sources, confidence };
-  add({ source: "one", text: "un", before: "", behind: " ", translation });
+  add({ source: "one", text: "un", before: "", after: " ", translation });
 }"""
 
 
@@ -453,7 +453,7 @@ def test_the_last_choice_counts_and_not_the_last_answer(page: Browser) -> None:
 
 def test_a_sentence_without_a_translation_can_be_chosen(page: Browser) -> None:
     nothing = "{ words: [], log_probs: [], sources: [] }"
-    page.run(f"add({{ source: 'one', text: '', before: '', behind: '', translation: {nothing}, wish: wished() }})")
+    page.run(f"add({{ source: 'one', text: '', before: '', after: '', translation: {nothing}, wish: wished() }})")
     button = page.find(WORDS)
     assert button.text == "…"
     button.click()
@@ -499,7 +499,7 @@ one('text').value = 'one two'; count(); translate();"""
         (503, '{"error": "Service is busy: not translated in time"}', "The server is busy. Try again in 7 seconds."),
         (500, '{"error": "Internal error"}', "The server could not do this (500). If it happens again, its log"),
         (502, "<html>Bad Gateway</html>", "The server does not answer."),
-        (200, 'event: sentence\ndata: {"before": "", "text": "un", "behind": ""}\n\n', "The connection ended before"),
+        (200, 'event: sentence\ndata: {"before": "", "text": "un", "after": ""}\n\n', "The connection ended before"),
         (200, 'event: error\ndata: {"error": "the service is stopping"}\n\n', "The service is stopping."),
     ],
 )
@@ -742,7 +742,7 @@ def test_on_a_small_screen_what_belongs_together_stays_together(page: Browser, s
             """one('translation').replaceChildren();
             const words = arguments[0].match(/l'|'s|[^\\s'«.]+|[«.]/g);
             const translation = { words, log_probs: words.map(() => 0), sources: [] };
-            add({ source: "one", text: arguments[0], before: "", behind: "", translation });""",
+            add({ source: "one", text: arguments[0], before: "", after: "", translation });""",
             text,
         )
         places = {element.text: element.location["y"] for element in page.driver.find_elements("css selector", WORDS)}

@@ -35,11 +35,10 @@ def post(client: TestClient, **parameters: Any) -> Any:
 def test_every_sentence_has_its_attention(client: TestClient) -> None:
     answer = post(client, q=TEXT)
     assert (
-        "".join(sentence["before"] + sentence["source"] + sentence["behind"] for sentence in answer["sentences"])
-        == TEXT
+        "".join(sentence["before"] + sentence["source"] + sentence["after"] for sentence in answer["sentences"]) == TEXT
     )
     assert (
-        "".join(sentence["before"] + sentence["text"] + sentence["behind"] for sentence in answer["sentences"])
+        "".join(sentence["before"] + sentence["text"] + sentence["after"] for sentence in answer["sentences"])
         == answer["text"]
     )
     for sentence in answer["sentences"]:
@@ -54,12 +53,12 @@ def test_sentences_of_a_script_without_spaces_are_parted(client: TestClient) -> 
     body = {"q": "one two。Six one。", **PAIR}
     answer = client.post("/v1/translate", json=body).json()
     first, second = answer["sentences"]
-    assert (first["source"], first["behind"], second["behind"]) == ("one two。", " ", "")
+    assert (first["source"], first["after"], second["after"]) == ("one two。", " ", "")
     assert answer["text"] == f"{first['text']} {second['text']}"
     assert client.post("/translate", json=body).json()["translatedText"] == answer["text"]
     events = client.post("/v1/stream", json=body).text.split("\n\n")
     sent = [json.loads(event.partition("data: ")[2]) for event in events if event.startswith("event: sentence")]
-    assert "".join(sentence["before"] + sentence["text"] + sentence["behind"] for sentence in sent) == answer["text"]
+    assert "".join(sentence["before"] + sentence["text"] + sentence["after"] for sentence in sent) == answer["text"]
 
 
 def test_a_list_of_one_source_is_that_source(client: TestClient) -> None:

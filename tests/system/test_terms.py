@@ -10,7 +10,7 @@ from tests.system.conftest import Shell
 def test_terms_are_in_the_translations_and_what_is_not_is_told(trained: Shell, tmp_path: Path) -> None:
     (tmp_path / "terms.tsv").write_text("two\tcinq\nfour\tneuf\n", "utf-8")
     (tmp_path / "kept").write_text("six\n", "utf-8")
-    (tmp_path / "prefixes").write_text(f"\n\n{' '.join(['quatre'] * 20)}\n", "utf-8")  # no room behind
+    (tmp_path / "prefixes").write_text(f"\n\n{' '.join(['quatre'] * 20)}\n", "utf-8")  # no room after
     arguments = ["--glossary", str(tmp_path / "terms.tsv"), "--do-not-translate", str(tmp_path / "kept"), "--json"]
     arguments += ["--prefix", str(tmp_path / "prefixes")]
     done = trained("translate", "runs/toy", *arguments, stdin="one two\nsix four\nsix four\n")

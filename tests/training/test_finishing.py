@@ -77,7 +77,7 @@ def test_says_every_limit_that_has_to_be_raised(make_config: Made) -> None:
     ("owner", "name", "call", "before"),  # a new run, or one that had been finished after fewer steps
     [
         (Selection, "write_mean", 1, SIX),
-        (Validator, "__call__", 3, {}),  # behind those of training
+        (Validator, "__call__", 3, {}),  # after those of training
         (Validator, "__call__", 3, SIX),
         (Validator, "write", 1, {}),
         (card, "write", 1, SIX),

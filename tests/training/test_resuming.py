@@ -152,7 +152,7 @@ def test_another_seed_gives_others(straight: dict[str, Any], train: Train) -> No
     [
         ("plain", 1),  # long before anything was validated
         ("plain", 4),  # at the end of an epoch, before it is validated
-        ("plain", 5),  # behind a validation
+        ("plain", 5),  # after a validation
         ("plain", 12),  # at the very end
         ("often", 3),  # at a validation, which comes first
         ("often", 8),

@@ -219,7 +219,7 @@ def test_keeping_writes_the_last_the_best_and_the_best_few(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_the_best_is_that_of_the_saved_validations(finished: Callable[..., RunFolder]) -> None:
-    """A process that is killed behind a better one may have left weights of a step that the run then never reaches."""
+    """A process that is killed after a better one may have left weights of a step that the run then never reaches."""
     folder = finished(count=1)
     (step,) = checkpoint_names(folder) - {"last.safetensors"}
     tensors, note = read_tensors(folder.checkpoint(int(step[5:13])))

@@ -146,7 +146,7 @@ def test_nothing_is_lost(result: Result) -> None:
 
 
 def example(**options: Any) -> Translation:
-    """Two words from three; the second of two symbols, behind an operation that writes nothing."""
+    """Two words from three; the second of two symbols, after an operation that writes nothing."""
     attention = np.array([[0.7, 0.2, 0.1], [0.0, 0.25, 0.75]])
     source = SourceAttention("en", "a b c", ["a", "b", "c"], attention, np.ones(2))
     steps = (Step("x", 0, -0.5), Step("<delete>", None, -0.1), Step("y", 1, -1.0), Step("z", 1, -0.25))

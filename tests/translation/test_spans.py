@@ -150,7 +150,7 @@ def test_each_span_stands_in_the_translation_once_and_no_other(
 
 
 def test_spaces_beside_protected_white_space_are_left_out() -> None:
-    """Also where other symbols have the spaces; a span beside it, and what is behind that, stay."""
+    """Also where other symbols have the spaces; a span beside it, and what is after that, stay."""
     line, name = ProtectedSpan(MARKS[0], "\n", 3, 4), ProtectedSpan(MARKS[1], "{x}", 8, 11)
     marked = PlaceholderText(("",), spans=(line, name))
     texts, places = marked.restored(["one", " ", f" {MARKS[0]}", " ", f" {MARKS[1]} ", " two"])
@@ -240,7 +240,7 @@ def test_unknown_words_are_replaced_without_loss_of_a_span_and_bring_in_none(
         assert not spans_of(translation.text) - spans_of(text), (
             text,
             translation.text,
-        )  # `%sthree` is none behind a number
+        )  # `%sthree` is none after a number
         assert [translation.text[slice(*span.target or ())] for span in translation.spans] == [
             span.text for span in translation.spans
         ]

@@ -307,7 +307,7 @@ def test_symbols_of_a_sentences_own_are_words() -> None:
 
 @pytest.mark.parametrize(("symbol", "clings"), [("un", True), ("का", True), ("\u2764\ufe0f", False), (".", True)])
 def test_what_a_word_would_become_one_with(symbol: str, clings: bool) -> None:
-    """A letter or a vowel sign, and a mark of punctuation that is within words; not the sign behind a symbol."""
+    """A letter or a vowel sign, and a mark of punctuation that is within words; not the sign after a symbol."""
     language = Language("hi", OF_WORDS, Vocabulary([symbol]))
     sayable = AllowedForms(Pieces(language), language.vocabulary)
     assert sayable.class_of(*language.vocabulary.ids([symbol])) == (CLINGING if clings else OPEN)

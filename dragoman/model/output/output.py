@@ -33,7 +33,7 @@ class TargetScores(NamedTuple):
 
 
 class Readout(NamedTuple):
-    """The input of an output for N rows: features and, if it `reads_source`, the attention weights behind them, the
+    """The input of an output for N rows: features and, if it `reads_source`, their attention weights, the
     number of each row's sentence, and what the output has prepared from the sources. `portion` are the symbols of the
     portion of the training corpus that the rows come from, if it is trained by portions. `words` are the characters of
     the words that targets number from the size of the vocabulary on, if it spells words (`Spelled`).

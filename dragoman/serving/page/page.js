@@ -289,13 +289,13 @@ function words(text, { words: written, confidence, log_probs } = { words: [] }) 
 }
 
 // The translation as it is shown.
-const shown = () => sentences.map((each) => each.before + each.text + each.behind).join("");
+const shown = () => sentences.map((each) => each.before + each.text + each.after).join("");
 
 function add(sentence) {
   sentences.push(sentence);
   const place = element("span");
   sentence.place = place;
-  one("translation").append(document.createTextNode(sentence.before), place, document.createTextNode(sentence.behind));
+  one("translation").append(document.createTextNode(sentence.before), place, document.createTextNode(sentence.after));
   draw(sentence);
 }
 

@@ -144,12 +144,12 @@ async function others(sentence, word, button) {
   }
 }
 
-// The word of a translation behind the first characters of its text.
+// The word of a translation after the first characters of its text.
 function following(translation, prefix) {
   return words(translation.text, translation).find(({ begin }) => begin >= prefix)?.word;
 }
 
-// Translate a sentence again with another word behind its beginning.
+// Translate a sentence again with another word after its beginning.
 async function retranslate(sentence, beginning, word = "") {
   const turn = sentence.turn = Symbol("a choice, which a later one takes the place of");
   choose(null);

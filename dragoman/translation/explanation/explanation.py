@@ -140,7 +140,7 @@ class Explanation:
         return [f"{word} [{source.name}]" if several else word for source in self.attended for word in source.words]
 
     def differences(self) -> list[list[str]]:
-        """The contrast in words: a row for each place where the translations differ, and one for all, behind a row of
+        """The contrast in words: a row for each place where the translations differ, and one for all, after a row of
         headings; empty if there is no contrast.
         """
         return explained.differences(self._places(self.contrast), self._columns()) if self.contrast else []

@@ -46,22 +46,22 @@ class RestoredText(NamedTuple):
 
 def joined(text: str, reinsertions: Sequence[Reinsertion], kept: int, *, apart: bool = False) -> RestoredText:
     """A translation with groups in their places. No span touches a word that it does not touch in its source, but
-    perhaps the punctuation behind it; `apart`, they touch nothing.
+    perhaps the punctuation after it; `apart`, they touch nothing.
     """
     parts, spans, inserted, length, done, last = list[str](), list[Span](), [0], 0, 0, ""
     for group, _, _, offset in reinsertions:
         part, following = text[done:offset], text[offset : offset + 1]
         last = part[-1:] or last
         before = " " if _parted(last, " " if apart else group.before) else ""
-        parted = _parted(following, " " if apart else group.behind)
+        parted = _parted(following, " " if apart else group.after)
         if not apart and offset >= kept and _CLOSING.match(text, offset):
             parted = False
-        behind = " " if parted else ""
+        after = " " if parted else ""
         begin = length + len(part) + len(before)
-        parts += [part, before, group.text, behind]
+        parts += [part, before, group.text, after]
         spans.append((begin, begin + len(group.text)))
-        inserted.append(inserted[-1] + len(before) + len(group.text) + len(behind))
-        length, done, last = begin + len(group.text) + len(behind), offset, behind or group.text[-1:]
+        inserted.append(inserted[-1] + len(before) + len(group.text) + len(after))
+        length, done, last = begin + len(group.text) + len(after), offset, after or group.text[-1:]
     return RestoredText("".join([*parts, text[done:]]), spans, [back.offset for back in reinsertions], inserted)
 
 

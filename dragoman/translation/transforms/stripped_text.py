@@ -12,7 +12,7 @@ AROUND = ("()", "[]", '""', "''", "“”", "‘’", "«»", "„“")
 class Group(NamedTuple):
     """Spans of a text with nothing but punctuation between them, and the brackets or quotation marks around them: as
     they are written, where each span stands in the text, where the group begins there, and before which character of
-    the rest (`offset`); the characters before and behind it; its number in the source.
+    the rest (`offset`); the characters before and after it; its number in the source.
     """
 
     text: str
@@ -20,7 +20,7 @@ class Group(NamedTuple):
     begin: int
     offset: int
     before: str
-    behind: str
+    after: str
     number: int
 
 
@@ -64,7 +64,7 @@ def without(text: str, protection: Protection, model_protection: Protection | No
 
 
 def strip_spans(text: str, spans: Sequence[Span], *, beginning: bool = False) -> StrippedText:
-    """A text without these spans, from left to right. It has no space at its ends then, but for that behind the
+    """A text without these spans, from left to right. It has no space at its ends then, but for that after the
     `beginning` of a translation. A text without spans stays as it is.
     """
     if not spans:

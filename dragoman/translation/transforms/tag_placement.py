@@ -35,7 +35,7 @@ class Node:
 
 
 def places(words: Sequence[str], text: str) -> Iterator[Span]:
-    """Yield where each word stands in a text; where it is written otherwise there, behind the one before."""
+    """Yield where each word stands in a text; where it is written otherwise there, after the one before."""
     end, lowered = 0, text.lower()
     same = len(lowered) == len(text)
     for word in words:
@@ -124,13 +124,13 @@ class Ends:
             return self._spaced(node, end, self._words(room), room)
         if copied := self._copied(node.begin, end):
             return copied
-        first, behind = bisect_right(self._ends, node.begin), bisect_left(self._begins, end)
-        while first < behind and not self._within(first, node.begin, end):
+        first, stop = bisect_right(self._ends, node.begin), bisect_left(self._begins, end)
+        while first < stop and not self._within(first, node.begin, end):
             first += 1
-        while first < behind and not self._within(behind - 1, node.begin, end):
-            behind -= 1
-        if first < behind:
-            target_span = self._lowest.of(first, behind), self._highest.of(first, behind)
+        while first < stop and not self._within(stop - 1, node.begin, end):
+            stop -= 1
+        if first < stop:
+            target_span = self._lowest.of(first, stop), self._highest.of(first, stop)
             return self._spaced(node, end, target_span, room)
         if _LETTER.search(self.text, node.begin, end) and (translated := self._in_part(node.begin, end)):
             return self._spaced(node, end, translated, room)
@@ -175,10 +175,10 @@ class Ends:
     def _spaced(self, node: Node, end: int, span: Span, room: Span) -> Span:
         """A part of the room with the space around its words that an element has around its own."""
         text = self.text[node.begin : end]
-        before, behind = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+        before, trailing = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
         begin, after = min(max(span[0], room[0]), room[1]), min(max(span[1], room[0]), room[1])
         begin -= len(before) if self.translation.endswith(before, room[0], begin) else 0
-        after += len(behind) if self.translation.startswith(behind, after, room[1]) else 0
+        after += len(trailing) if self.translation.startswith(trailing, after, room[1]) else 0
         return begin, max(begin, after)
 
     def _words(self, room: Span) -> Span:
@@ -188,8 +188,8 @@ class Ends:
         return begin, max(begin, room[1] - len(text) + len(text.rstrip()))
 
     def _point(self, offset: int, read: Span, room: Span) -> int:
-        """Where a place of the text is in the translation: before what the next word became, or else behind what the
-        last word before became, and the space there; behind that word, too, if it ends there and no other begins; in
+        """Where a place of the text is in the translation: before what the next word became, or else after what the
+        last word before became, and the space there; after that word, too, if it ends there and no other begins; in
         proportion if there are none, and not in a word if nothing is linked.
         """
         after, before = bisect_left(self._begins, offset), bisect_right(self._ends, offset)

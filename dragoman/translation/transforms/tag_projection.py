@@ -182,13 +182,13 @@ class StrippedSource:
         links = [(begins[source], ends[target]) for source, target in seen.alignment]
         nodes = [Node(back.group.offset, None, (str(number),)) for number, back in enumerate(remaining)]
         tags = Ends(read, translation.text, links).written(nodes, (0, len(read)), (0, len(translation.text)))
-        least, behind = unbroken(translation.text, kept, len(translation.text)) if kept else 0, list[Reinsertion]()
+        least, after = unbroken(translation.text, kept, len(translation.text)) if kept else 0, list[Reinsertion]()
         for tag in tags:
             place = max(least, tag.offset)
             place = max((end for begin, end in closed if begin < place < end), default=place)
-            behind.append(remaining[int(tag.raw)]._replace(offset=place))
+            after.append(remaining[int(tag.raw)]._replace(offset=place))
         first = [back._replace(offset=min(back.offset, kept)) for back in first]
-        return [*first, *sorted(behind, key=lambda back: back.offset)]
+        return [*first, *sorted(after, key=lambda back: back.offset)]
 
     def _restore(self, text: str, reinsertions: Sequence[Reinsertion], kept: int) -> RestoredText:
         """A translation with groups in their places, with spaces around them where they would not be the same spans

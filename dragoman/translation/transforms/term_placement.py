@@ -120,10 +120,10 @@ def _attending(seen: SourceAttention, term: range, free: Sequence[bool]) -> rang
     return range(first, last + 1)
 
 
-def _instead(word: str, forms: Sequence[str], behind: str, *, first: bool) -> str:
+def _instead(word: str, forms: Sequence[str], after: str, *, first: bool) -> str:
     """A form with the punctuation around a word, and its capital if the word is the `first` of a translation. What is
     unknown has no punctuation of its own. The apostrophe of an elided word before a letter (`l'`) goes with it: a space
-    parts the form from what is `behind`, unless it is elided, too.
+    parts the form from what is `after`, unless it is elided, too.
     """
     word = word.replace(UNKNOWN, UNKNOWN_WORD)
     core = _LETTERS.search(word)
@@ -132,6 +132,6 @@ def _instead(word: str, forms: Sequence[str], behind: str, *, first: bool) -> st
     form = next((form for form in forms if form[:1].isupper() == capital), forms[0])
     if first and capital:
         form = form[:1].upper() + form[1:]
-    if behind.isalnum() and word[end:] in tuple(APOSTROPHES):
+    if after.isalnum() and word[end:] in tuple(APOSTROPHES):
         return word[:begin] + form + ("" if form.endswith(tuple(APOSTROPHES)) else " ")
     return word[:begin] + form + word[end:]

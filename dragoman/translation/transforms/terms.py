@@ -78,7 +78,7 @@ class AllowedForms(NamedTuple):
     protection: Protection | None = None
 
     def spellings(self, form: str) -> Iterator[Phrase]:
-        """Yield the symbols of a form at the beginning of a translation and within it, behind a space or not (in
+        """Yield the symbols of a form at the beginning of a translation and within it, after a space or not (in
         scripts without spaces); none that the model cannot say.
         """
         if self.protection and self.protection.find(form):
@@ -183,8 +183,8 @@ class SentenceConstraints:
         return term_placement.read(self._source, self._text, self.terms)
 
     def _fits(self, phrase: Phrase, before: int) -> bool:
-        """Whether a phrase may begin there: if not behind a space, then behind nothing that it would become one with,
-        and not directly behind another one.
+        """Whether a phrase may begin there: if not after a space, then after nothing that it would become one with,
+        and not directly after another one.
         """
         first = self._sayable.first(phrase[0])
         return before == OPEN or first == " " or (before == CLINGING and not _clings(first))

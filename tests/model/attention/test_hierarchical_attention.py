@@ -85,7 +85,7 @@ def test_what_a_term_hides_is_in_no_sentence() -> None:
 
 
 def test_a_document_is_not_changed_by_a_longer_one_beside_it() -> None:
-    """Also where the energy of a sentence depends on its neighbors: behind the last there is nothing."""
+    """Also where the energy of a sentence depends on its neighbors: after the last there is nothing."""
     words = GlobalAttention(AdditiveScore(SIZE, SIZE), Softmax())
     attention = shaken(HierarchicalAttention(words, ConvolutionalScore(SIZE, SIZE), MARK)).eval()
     _, together = look(attention)

@@ -64,7 +64,7 @@ def assert_printed(attention: LocalAttention, centres: list[list[float]]) -> Non
 @pytest.mark.spec("B10")
 @pytest.mark.parametrize("width", [1, 2, 20])
 def test_monotonic(width: int) -> None:
-    """`p_t = t`; behind the source the window stays at its end, where the last symbol is the middle."""
+    """`p_t = t`; after the source the window stays at its end, where the last symbol is the middle."""
     assert_printed(make(Monotonic(SIZE, width=width)), [[float(t) for t in range(STEPS)]] * 2)
 
 
