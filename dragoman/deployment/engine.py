@@ -97,7 +97,7 @@ class OnnxModel(Predictor[Tensors]):
     ) -> Prediction[Tensors]:
         features, weights, *step_state = self._step(symbols, *state.step_state, *state.source_state)
         distribution, following = output(features), Tensors(tuple(step_state), state.source_state)
-        return Prediction(distribution.log_probs, (weights,), following, distribution.ids, distribution.figures)
+        return Prediction(distribution.log_probs, (weights,), following, distribution.ids, distribution.statistics)
 
     def _predict_best(self, count: Int[Tensor, "1"], symbols: Int[Tensor, "R"], state: Tensors) -> Prediction[Tensors]:
         log_probs, ids, weights, *step_state = self._best(count, symbols, *state.step_state, *state.source_state)

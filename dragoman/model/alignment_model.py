@@ -124,9 +124,11 @@ class ChainedAlignment(AlignmentModel):
         log_probs_by_position = drawn.log_probs.view(*weights.shape, -1)
         log_probs = torch.logsumexp(places.unsqueeze(2) + log_probs_by_position, 1)
         chances = places.exp()
-        figures = {name: (chances * figure.view_as(chances)).sum(1) for name, figure in drawn.figures.items()}
+        statistics = {
+            name: (chances * statistic.view_as(chances)).sum(1) for name, statistic in drawn.statistics.items()
+        }
         return AlignmentStep(
-            Distribution(log_probs, drawn.ids, figures), chances, after, ChainState(places, log_probs_by_position)
+            Distribution(log_probs, drawn.ids, statistics), chances, after, ChainState(places, log_probs_by_position)
         )
 
     def marginal(

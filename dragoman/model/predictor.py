@@ -18,7 +18,7 @@ Other = TypeVar("Other")
 @dataclass(frozen=True, eq=False)
 class Prediction(Generic[Tree]):
     """The prediction of each row: log P of symbols (the caller may modify it), the attention on each source, the state
-    after the step, and the figures of the step: further probabilities, one of each name for each row.
+    after the step, and the statistics of the step: further probabilities, one of each name for each row.
 
     `ids` are the symbols of the columns in ascending order, including the four specials; None = column c is symbol c.
     Symbols without a column have probability 0. Ids from the size of the vocabulary on are words outside the
@@ -29,7 +29,7 @@ class Prediction(Generic[Tree]):
     attention: tuple[Float[Tensor, "R _"], ...]
     state: Tree
     ids: Int[Tensor, "C"] | None = None
-    figures: Mapping[str, Float[Tensor, "R"]] = field(default_factory=dict)
+    statistics: Mapping[str, Float[Tensor, "R"]] = field(default_factory=dict)
 
     @property
     def symbols(self) -> Int[Tensor, "C"]:
@@ -38,7 +38,7 @@ class Prediction(Generic[Tree]):
 
     def followed_by(self, state: Other) -> "Prediction[Other]":
         """This prediction with another state."""
-        return Prediction(self.log_probs, self.attention, state, self.ids, self.figures)
+        return Prediction(self.log_probs, self.attention, state, self.ids, self.statistics)
 
     def at(self, columns: Int[Tensor, "*_"]) -> Int[Tensor, "*_"]:
         """The symbols of these columns."""
@@ -76,8 +76,8 @@ Continuations: TypeAlias = Sequence[Iterable[Candidate]]  # of each sentence, be
 
 
 class ScoredBatch(NamedTuple):
-    """Scores of references: `log P(y_t | y_<t, x)` in nats, whether y_t was the most probable symbol, and the figures
-    of each step.
+    """Scores of references: `log P(y_t | y_<t, x)` in nats, whether y_t was the most probable symbol, and
+    statistics of each step.
 
     Padding has 0 and False.
     """
@@ -85,7 +85,7 @@ class ScoredBatch(NamedTuple):
     log_probs: Float[Tensor, "B T"]
     correct: Bool[Tensor, "B T"]
     attention: tuple[Float[Tensor, "B T _"], ...]  # on each source, and a sentinel
-    figures: Mapping[str, Float[Tensor, "B T"]] = {}
+    statistics: Mapping[str, Float[Tensor, "B T"]] = {}
 
 
 class Predictor(ABC, Generic[Tree]):
@@ -132,19 +132,19 @@ class Predictor(ABC, Generic[Tree]):
         log_probs: list[Tensor] = []
         correct: list[Tensor] = []
         attention: list[tuple[Tensor, ...]] = []
-        figures: list[Mapping[str, Tensor]] = []
+        statistics: list[Mapping[str, Tensor]] = []
         for target in ids.unbind(1):
             step = self.predict(symbols, state)
             log_probs.append(step.of_rows(target.unsqueeze(1)).squeeze(1))
             correct.append(step.at(step.log_probs.argmax(1)) == target)
             attention.append(step.attention)
-            figures.append(step.figures)
+            statistics.append(step.statistics)
             symbols, state = target, step.state
         real = torch.stack(log_probs, 1).where(mask, 0.0)
         weights = tuple(torch.stack(steps, 1) for steps in zip(*attention, strict=True))
         figures_by_name = {
-            name: torch.stack([step_figures[name] for step_figures in figures], 1).where(mask, 0.0)
-            for name in figures[0]
+            name: torch.stack([step_statistics[name] for step_statistics in statistics], 1).where(mask, 0.0)
+            for name in statistics[0]
         }
         return ScoredBatch(real, torch.stack(correct, 1) & mask, weights, figures_by_name)
 

@@ -62,5 +62,5 @@ def _make_leaves(readers: Iterable[SourceEncoder]) -> Iterator[list[Tensor]]:
 
 def _detach(scored: ScoredBatch) -> ScoredBatch:
     attention = tuple(weights.detach() for weights in scored.attention)
-    figures = {name: figure.detach() for name, figure in scored.figures.items()}
-    return ScoredBatch(scored.log_probs.detach(), scored.correct, attention, figures)
+    statistics = {name: statistic.detach() for name, statistic in scored.statistics.items()}
+    return ScoredBatch(scored.log_probs.detach(), scored.correct, attention, statistics)

@@ -152,7 +152,7 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
             self.by_source(weights, state),
             following,
             output_distribution.ids,
-            output_distribution.figures,
+            output_distribution.statistics,
         )
 
     def expand(self, candidates: Continuations, step: Prediction[DecoderState]) -> Continuations:
@@ -201,10 +201,11 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         scores = self.output.score_targets(self.readouts(unrolled, batch, state), batch.target.labels[real])
         log_probs = scores.log_probs.new_zeros(real.shape).masked_scatter(real, scores.log_probs)
         correct = torch.zeros_like(real).masked_scatter(real, scores.correct)
-        figures = {
-            name: figure.new_zeros(real.shape).masked_scatter(real, figure) for name, figure in scores.figures.items()
+        statistics = {
+            name: statistic.new_zeros(real.shape).masked_scatter(real, statistic)
+            for name, statistic in scores.statistics.items()
         }
-        return ScoredBatch(log_probs, correct, self.by_source(unrolled.weights, state), figures)
+        return ScoredBatch(log_probs, correct, self.by_source(unrolled.weights, state), statistics)
 
     def readouts(self, unrolled: Unrolled, batch: Batch, state: DecoderState) -> Readout:
         """The output's readout of the real symbols of a reference."""

@@ -68,7 +68,7 @@ class Ensemble(Predictor[EnsembleState]):
             self._together([step.attention for step in steps], shares),
             EnsembleState(tuple(step.state for step in steps), state.votes),
             ids,
-            _figures([step.figures for step in steps], shares),
+            _statistics([step.statistics for step in steps], shares),
         )
 
     def reorder(
@@ -115,14 +115,15 @@ def _all_symbols(steps: Sequence[Prediction[Any]]) -> Int[Tensor, "C"] | None:
     return symbols
 
 
-def _figures(all_figures: Sequence[Mapping[str, Tensor]], shares: Float[Tensor, "R M"]) -> dict[str, Tensor]:
-    """Return the mean of each figure over the models that report it."""
+def _statistics(all_statistics: Sequence[Mapping[str, Tensor]], shares: Float[Tensor, "R M"]) -> dict[str, Tensor]:
+    """Return the mean of each statistic over the models that report it."""
     means: dict[str, Tensor] = {}
-    for name in dict.fromkeys(name for figures in all_figures for name in figures):
-        reporting = [number for number, figures in enumerate(all_figures) if name in figures]
+    for name in dict.fromkeys(name for statistics in all_statistics for name in statistics):
+        reporting = [number for number, statistics in enumerate(all_statistics) if name in statistics]
         votes = shares[:, reporting]
         sums = sum(
-            figures[name] * votes[:, place] for place, figures in enumerate(all_figures[number] for number in reporting)
+            statistics[name] * votes[:, place]
+            for place, statistics in enumerate(all_statistics[number] for number in reporting)
         )
         # Where none of these models has a vote, 0 / 0 becomes 0.
         means[name] = sums / votes.sum(1).clamp(min=torch.finfo(votes.dtype).tiny)

@@ -25,8 +25,8 @@ class Hypothesis:
     `symbols` exclude the end symbol; `log_probs` (one for each symbol and one for the end, in nats) sum to
     `log P(y | x)`; `score` is that sum under the search's ranking, by which hypotheses are ordered. `attention` holds
     the weights (len(symbols) + 1, source length) for each source, with the row of the end symbol last. `surfaces` are
-    the spellings of symbols that the model spelled itself, None for others. `figures` are further values that the model
-    reports for each step (len(symbols) + 1,), by name. `proved` tells whether no other translation is more
+    the spellings of symbols that the model spelled itself, None for others. `statistics` are further values that the
+    model reports for each step (len(symbols) + 1,), by name. `proved` tells whether no other translation is more
     probable than this one and those before it; None if the search does not ask.
     """
 
@@ -35,7 +35,7 @@ class Hypothesis:
     log_probs: tuple[float, ...]
     attention: tuple[NDArray[np.float32], ...]
     surfaces: tuple[str | None, ...] = ()
-    figures: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
+    statistics: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
     proved: bool | None = None
 
     @property
@@ -121,7 +121,7 @@ class _Coverage:
 
 class Paths:
     """All steps of a search as a tree. Each row of each step is a node with its input symbol, its attention and its
-    figures.
+    statistics.
 
     Nothing is copied when hypotheses branch or batches shrink; a finished hypothesis is read off backwards from its
     end. `nodes` are the inputs of the rows. `coverage_sources` are the numbers of the sources counted in the
@@ -132,7 +132,7 @@ class Paths:
         self._lengths = [source.mask.sum(1).tolist() for source in sources]  # a sentinel has one position
         self.nodes: list[HypothesisNode] = []
         self._attention: list[_Rows] = []
-        self._figures: dict[str, _Rows] = {}
+        self._statistics: dict[str, _Rows] = {}
         self._coverage = _Coverage(sources, coverage_sources) if coverage_sources else None
 
     def add(self, rows: Sequence[HypothesisNode], prediction: Prediction[Any]) -> int:
@@ -143,11 +143,11 @@ class Paths:
         self.nodes.extend(rows)
         if not first:
             self._attention = [_Rows() for _ in prediction.attention]
-            self._figures = {name: _Rows() for name in prediction.figures}
+            self._statistics = {name: _Rows() for name in prediction.statistics}
         for held, weights in zip(self._attention, prediction.attention, strict=True):
             held.add(weights)
-        for name, held in self._figures.items():
-            held.add(prediction.figures[name].unsqueeze(1))
+        for name, held in self._statistics.items():
+            held.add(prediction.statistics[name].unsqueeze(1))
         if self._coverage:
             self._coverage.add(rows, prediction.attention, first)
         return first
@@ -174,7 +174,7 @@ class Paths:
         columns = (rows.all().float().cpu().numpy() for rows in self._attention)
         lengths = self._lengths + [[1] * len(ends)] * (len(self._attention) - len(self._lengths))
         attended = list(zip(columns, lengths, strict=True))
-        figures = {name: rows.all()[:, 0].float().cpu().numpy() for name, rows in self._figures.items()}
+        statistics = {name: rows.all()[:, 0].float().cpu().numpy() for name, rows in self._statistics.items()}
 
         def read(sentence: int, end: FinishedHypothesis) -> Hypothesis:
             path, nodes = self.path(end.node), self.symbol_nodes(end.node)
@@ -184,7 +184,7 @@ class Paths:
                 (*(symbol_node.log_prob for symbol_node in nodes), end.log_prob),
                 tuple(weights[path, : lengths[sentence]] for weights, lengths in attended),
                 tuple(symbol_node.surface for symbol_node in nodes),
-                {name: values[path] for name, values in figures.items()},
+                {name: values[path] for name, values in statistics.items()},
             )
 
         return [[read(sentence, end) for end in sentence_ends] for sentence, sentence_ends in enumerate(ends)]

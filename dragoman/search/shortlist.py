@@ -160,7 +160,7 @@ class ShortlistPredictor(Predictor[ShortlistState]):
             log_probs = by_sentence.masked_fill(disallowed_mask.unsqueeze(1), float("-inf")).view_as(log_probs)
         alone = disallowed_mask is None and ids is step.ids and state.model is not self._model  # already normalized
         shared = log_probs if alone else torch.log_softmax(log_probs, 1)
-        return Prediction(shared, step.attention, replace(state, state=step.state), ids, step.figures)
+        return Prediction(shared, step.attention, replace(state, state=step.state), ids, step.statistics)
 
     def reorder(
         self, state: ShortlistState, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None

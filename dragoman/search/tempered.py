@@ -10,7 +10,7 @@ from dragoman.data.batch import SourceBatch
 from dragoman.model.predictor import Continuations, Prediction, Predictor
 from dragoman.model.shapes import Float, Int
 
-NORMALIZER = "normalizer"  # the figure that a search keeps of each step
+NORMALIZER = "normalizer"  # the statistic that a search keeps of each step
 LEAST = -1000.0  # nats; exp of less is 0 anyway
 
 
@@ -30,7 +30,9 @@ class TemperaturePredictor(Predictor[Any]):
 
     def predict(self, symbols: Int[torch.Tensor, "R"], state: Any) -> Prediction[Any]:
         step = self._model.predict(symbols, state)
-        return replace(step, figures={**step.figures, NORMALIZER: normalizer(step.log_probs, 1 / self._temperature)})
+        return replace(
+            step, statistics={**step.statistics, NORMALIZER: normalizer(step.log_probs, 1 / self._temperature)}
+        )
 
     def reorder(self, state: Any, rows: Int[torch.Tensor, "R"], sentences: Int[torch.Tensor, "B"] | None = None) -> Any:
         return self._model.reorder(state, rows, sentences)

@@ -13,7 +13,7 @@ OBJECT = 500  # of a translation, a source or a span with its empty lists and sm
 ARRAY = 120  # of an array beside its values
 NAME = 60  # of a word or symbol in a list, beside its characters
 STEP = 250  # of a step with the name of its symbol and its probabilities
-FIGURES, FIGURE = 180, 24  # of the figures of a step, and of each
+STATISTICS, STATISTIC = 180, 24  # bytes of the statistics of a step, and of each
 
 
 class TranslationCache:
@@ -66,8 +66,8 @@ def estimate_size(translation: Translation) -> int:
     """
     texts = [translation.text, *(source.text for source in translation.sources)]
     size = OBJECT + 2 * sum(map(sys.getsizeof, texts))
-    figures = len(translation.steps[0].figures) if translation.steps else 0
-    size += len(translation.steps) * (STEP + (FIGURES + FIGURE * figures if figures else 0))
+    statistics = len(translation.steps[0].statistics) if translation.steps else 0
+    size += len(translation.steps) * (STEP + (STATISTICS + STATISTIC * statistics if statistics else 0))
     size += NAME * (len(translation.words) + len(translation.output_symbols))
     size += OBJECT * sum(map(len, (translation.replaced, translation.spans, translation.terms)))
     for source in translation.sources:

@@ -124,7 +124,7 @@ class AttentionMatrix(NamedTuple):
     """Attention to all sources (target words, columns), with the names of the columns.
 
     The columns are the words of the source. With several sources, each has a column for its share, with its label,
-    then columns for its words; a sentinel comes after them, and a column for each figure of the model last.
+    then columns for its words; a sentinel comes after them, and a column for each statistic of the model last.
     Regions have no columns, as there are too many. `shares` are the numbers of the columns that are not words. `text`
     is the text of the sources, as written.
     """
@@ -138,11 +138,11 @@ class AttentionMatrix(NamedTuple):
 def attention_matrix(
     sources: tuple[SourceAttention, ...],
     sentinel: NDArray[np.float64] | None = None,
-    figures: Mapping[str, NDArray[np.float64]] = {},
+    statistics: Mapping[str, NDArray[np.float64]] = {},
 ) -> AttentionMatrix:
     seen = _attention_matrix(sources, sentinel)
-    columns = [seen.attention, *(values[:, None] for values in figures.values())]
-    named = [*seen.columns, *(f"[{name}]" for name in figures)]
+    columns = [seen.attention, *(values[:, None] for values in statistics.values())]
+    named = [*seen.columns, *(f"[{name}]" for name in statistics)]
     numbers = [*seen.shares, *range(len(seen.columns), len(named))]
     return AttentionMatrix(np.concatenate(columns, 1), named, numbers, seen.text)
 

@@ -24,7 +24,7 @@ class StepSchema(Schema):
     )
     word: Count | None = Field(description="the number of its word in words, from 0; null if it is a part of none")
     log_prob: float | None = Field(description="its log-probability in nats; null if that is not finite")
-    figures: dict[Text, float] = Field(
+    statistics: dict[Text, float] = Field(
         {}, description="further probabilities of the step, by name: copied, of a model that copies words"
     )
     calibrated: float | None = Field(
@@ -124,8 +124,8 @@ class TranslationSchema(Schema):
     )
     log_probs: list[float | None] = Field(description="the same of each word, the sum over its symbols: (target words)")
     steps: list[StepSchema] = Field(description="the symbols in the order in which they were decided, the end last")
-    figures: dict[Text, Weights] = Field(
-        {}, description="the figures of the steps for each word, the mean over its symbols: (target words) by name"
+    statistics: dict[Text, Weights] = Field(
+        {}, description="the statistics of the steps for each word, the mean over its symbols: (target words) by name"
     )
     confidence: ConfidenceSchema | None = Field(
         None, description="of a calibrated run, how sure it is; follows from `calibrated` of the steps"

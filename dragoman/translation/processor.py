@@ -181,14 +181,14 @@ class Processor:
         # Without the row of the end symbol, which is part of no word.
         weights = tuple(part[:-1] for part in hypothesis.attention)
         sources, sentinel = self.model_inputs.seen(sentence.inputs, sentence.truncated, words, weights)
-        figures = {name: values.tolist() for name, values in hypothesis.figures.items()}
+        statistics = {name: values.tolist() for name, values in hypothesis.statistics.items()}
         return Translation(
             sources,
             "".join(self.target.text.tokenizer.surfaces(written)),
             words.words,
             hypothesis.score,
             hypothesis.log_prob,
-            steps(list(map(source_inputs.symbol_name, symbols)), words.word_of, hypothesis.log_probs, figures),
+            steps(list(map(source_inputs.symbol_name, symbols)), words.word_of, hypothesis.log_probs, statistics),
             sentinel,
             left_out=source_inputs.left_out(
                 sentence.inputs, zip(self.model_inputs.encoded_sources, encoded, strict=True)
@@ -204,7 +204,7 @@ class Processor:
         weights = tuple(part[row, :count].float().cpu().numpy() for part in scored.attention)
         # float64, as the sums of a search: equal pairs have equal scores.
         log_probs = scored.log_probs[row, : count + 1].double()
-        figures = {name: values[row, : count + 1].tolist() for name, values in scored.figures.items()}
+        statistics = {name: values[row, : count + 1].tolist() for name, values in scored.statistics.items()}
         sources, sentinel = self.model_inputs.seen(sentence.inputs, pair.encoded, words, weights)
         names = list(map(source_inputs.symbol_name, pair.target))
         translation = Translation(
@@ -213,7 +213,7 @@ class Processor:
             words.words,
             log_probs.sum().item(),
             log_probs.sum().item(),
-            steps(names, words.word_of, log_probs.tolist(), figures),
+            steps(names, words.word_of, log_probs.tolist(), statistics),
             sentinel,
             output_symbols=tuple(pair.target),
         )

@@ -64,7 +64,7 @@ class Result(NamedTuple):
     @classmethod
     def from_json(cls, value: Any) -> "Result":
         """Read the output of `json`. UserError if it is anything else, or of another version. `alignment`, `log_probs`,
-        `confidence`, the `figures` of words and the words of `edits` are not read, since they follow from the rest.
+        `confidence`, the `statistics` of words and the words of `edits` are not read, since they follow from the rest.
         """
         if not isinstance(value, Mapping):
             raise UserError(f"expected a translation as a JSON object, found {shown(value)}")
@@ -119,9 +119,9 @@ def _rounded(translation: Translation) -> Translation:
 
 
 def _rounded_step(step: Step) -> Step:
-    figures = {name: _figure(value) or 0.0 for name, value in step.figures.items()}
+    statistics = {name: _figure(value) or 0.0 for name, value in step.statistics.items()}
     calibrated = None if step.calibrated is None else _figure(step.calibrated)
-    return step._replace(log_prob=_number(_figure(step.log_prob)), figures=figures, calibrated=calibrated)
+    return step._replace(log_prob=_number(_figure(step.log_prob)), statistics=statistics, calibrated=calibrated)
 
 
 def _figure(value: float) -> float | None:
@@ -154,7 +154,7 @@ def _form(unrounded: Translation, **beside: Any) -> TranslationSchema:
                 symbol=item.symbol,
                 word=item.word,
                 log_prob=_figure(item.log_prob),
-                figures=dict(item.figures),
+                statistics=dict(item.statistics),
                 calibrated=item.calibrated,
             )
             for item in translation.steps
@@ -162,7 +162,7 @@ def _form(unrounded: Translation, **beside: Any) -> TranslationSchema:
         confidence=_confidence(translation.confidence),
         withheld=translation.withheld,
         criteria={name: round(item, PLACES) for name, item in translation.criteria.items()},
-        figures={name: _weights(item).tolist() for name, item in translation.figures.items()},
+        statistics={name: _weights(item).tolist() for name, item in translation.statistics.items()},
         sources=list(map(_source_form, translation.sources)),
         sentinel=_list(translation.sentinel),
         replaced=[ReplacedSchema(**item._asdict()) for item in translation.replaced],
@@ -222,7 +222,8 @@ def _translation(form: TranslationSchema) -> Translation:
         _number(form.score),
         _number(form.log_prob),
         tuple(
-            Step(item.symbol, item.word, _number(item.log_prob), item.figures, item.calibrated) for item in form.steps
+            Step(item.symbol, item.word, _number(item.log_prob), item.statistics, item.calibrated)
+            for item in form.steps
         ),
         _array(form.sentinel),
         tuple(map(_translation, form.alternatives)),

@@ -34,7 +34,7 @@ class Step(NamedTuple):
     symbol: str
     word: int | None
     log_prob: float
-    figures: Mapping[str, float] = {}
+    statistics: Mapping[str, float] = {}
     calibrated: float | None = None
 
 
@@ -104,9 +104,9 @@ class Translation:
     `sentinel` (target words,) is the attention to the sentinel instead of a source, if the model has one. `score` is
     the rank of the search (log-probability under its length normalization), `log_prob` the plain log P(y | x) in nats:
     the sum over `steps`, of which the last is the end symbol; `log_probs` (target words,) are the sums for each word,
-    `figures` the means of further probabilities of the steps, by name. `replaced` tells which words stand for `<unk>`;
-    the steps keep that name. `alternatives` are the next best translations, as many as requested; `n_best` is this one
-    followed by those, each text once. `left_out` counts the symbols at the end of overlong sources that were not read;
+    `statistics` the means of further probabilities of the steps, by name. `replaced` tells which words stand for
+    `<unk>`; the steps keep that name. `alternatives` are the next best translations, as many as requested; `n_best` is
+    this one followed by those, each text once. `left_out` counts the symbols of overlong sources that were not read;
     text after the first 50,000 characters is not segmented, so there it counts characters. `spans` are the protected
     ones of the source, `terms` those of a glossary in it. `proved` tells whether exhaustive search has shown that none
     is more probable than this and those before it; None of other searches. `output_symbols` are the symbols that the
@@ -185,9 +185,9 @@ class Translation:
         return replace(self, text="", withheld=self.text)
 
     @property
-    def figures(self) -> dict[str, NDArray[np.float64]]:
-        """For each figure of the steps, its mean over the symbols of each word (target words,)."""
-        return figures(self.steps, len(self.words))
+    def statistics(self) -> dict[str, NDArray[np.float64]]:
+        """For each statistic of the steps, its mean over the symbols of each word (target words,)."""
+        return statistics(self.steps, len(self.words))
 
     @property
     def source(self) -> str:
@@ -226,8 +226,8 @@ class Translation:
 
     @property
     def attention_matrix(self) -> AttentionMatrix:
-        """The attention to all sources as one matrix, with the figures of each word."""
-        return attention_matrix(self.sources, self.sentinel, self.figures)
+        """The attention to all sources as one matrix, with the statistics of each word."""
+        return attention_matrix(self.sources, self.sentinel, self.statistics)
 
     def explain(self, contrast: str | None = None, *, nearest: int = 0) -> Explanation:
         """Why this translation, and why not the text `contrast`: what each source word did, by attention, by gradients
@@ -362,26 +362,26 @@ def steps(
     symbols: Sequence[Symbol],
     word_of: Sequence[int],
     log_probs: Sequence[float],
-    figures: Mapping[str, Sequence[float]],
+    statistics: Mapping[str, Sequence[float]],
 ) -> tuple[Step, ...]:
-    """The steps of a translation, from its symbols, the word of each (-1: none), and log-probabilities and figures
+    """The steps of a translation, from its symbols, the word of each (-1: none), and log-probabilities and statistics
     including the end's.
     """
     names = [*map(str, symbols), SPECIALS[EOS]]
     words = [*(None if word < 0 else word for word in word_of), None]
-    step_figures = [{name: values[number] for name, values in figures.items()} for number in range(len(names))]
-    return tuple(Step(*values) for values in zip(names, words, log_probs, step_figures, strict=True))
+    step_statistics = [{name: values[number] for name, values in statistics.items()} for number in range(len(names))]
+    return tuple(Step(*values) for values in zip(names, words, log_probs, step_statistics, strict=True))
 
 
-def figures(steps: Sequence[Step], words: int) -> dict[str, NDArray[np.float64]]:
-    """For each figure of these steps, its mean over the symbols of each word (words,); 0 for a word without any."""
-    names = dict.fromkeys(name for step in steps for name in step.figures)
+def statistics(steps: Sequence[Step], words: int) -> dict[str, NDArray[np.float64]]:
+    """For each statistic of these steps, its mean over the symbols of each word (words,); 0 for a word without any."""
+    names = dict.fromkeys(name for step in steps for name in step.statistics)
     means = {name: np.zeros(words) for name in names}
     for name, sums in means.items():
         counts = np.zeros(words)
         for step in steps:
-            if step.word is not None and name in step.figures:
-                sums[step.word] += step.figures[name]
+            if step.word is not None and name in step.statistics:
+                sums[step.word] += step.statistics[name]
                 counts[step.word] += 1
         sums /= counts.clip(min=1)
     return means

@@ -433,8 +433,8 @@ class Translator:
                     moved = batch.to(self.device.torch_device)
                     scored = self.scorer.score(moved)
                     if calibration:
-                        reported = TemperaturePredictor(self.scorer, calibration.temperature).score(moved).figures
-                        scored = scored._replace(figures={**scored.figures, NORMALIZER: reported[NORMALIZER]})
+                        reported = TemperaturePredictor(self.scorer, calibration.temperature).score(moved).statistics
+                        scored = scored._replace(statistics={**scored.statistics, NORMALIZER: reported[NORMALIZER]})
                 for row, (number, pair) in enumerate(zip(batch.rows.tolist(), pairs, strict=True)):
                     origin = ExplanationContext(self.generator, pair, similar=self.similar)
                     scored_pairs[number] = self.processor.scored(pair, scored, row)._replace(explainer=origin)

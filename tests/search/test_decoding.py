@@ -228,7 +228,7 @@ class Spelling(Written):
     def predict(self, symbols: Tensor, state: State) -> Prediction[State]:
         step = super().predict(symbols, state)
         figure = torch.full((len(symbols),), float(step.state.prefix.size(1)))
-        return Prediction(step.log_probs, step.attention, step.state, figures={"step": figure})
+        return Prediction(step.log_probs, step.attention, step.state, statistics={"step": figure})
 
     def expand(self, candidates: Continuations, step: Prediction[State]) -> Continuations:
         return [self.spelled(candidate) for candidate in candidates]
@@ -261,7 +261,7 @@ def test_candidates_are_expanded_before_the_beam_is_pruned(way: str) -> None:
     assert [one.surfaces, two.surfaces, three.surfaces] == [("Ann",), (None,), ("Anna",)]
     assert one.symbols == three.symbols == (UNK,)
     assert one.log_prob == pytest.approx(torch.tensor(0.8).log().item() - 0.1)
-    assert one.figures["step"].tolist() == [1.0, 2.0]
+    assert one.statistics["step"].tolist() == [1.0, 2.0]
 
 
 def test_a_search_ends_at_its_deadline() -> None:

@@ -54,7 +54,7 @@ def complete(words: int) -> Translation:
     names = [f"слово {number} из {words}" for number in range(words)]
     weights = SymbolWeights([f"{name}_" for name in (*names, "end")], np.ones((words, words + 1)))
     source = plain.sources[0]._replace(text=" ".join(names), words=names, by_symbol=weights)
-    steps = tuple(step._replace(figures={"copied": 0.1 + step.log_prob}, calibrated=-0.3) for step in plain.steps)
+    steps = tuple(step._replace(statistics={"copied": 0.1 + step.log_prob}, calibrated=-0.3) for step in plain.steps)
     return replace(plain, sources=(source,), steps=steps, output_symbols=tuple(f"{name}__" for name in names))
 
 

@@ -164,9 +164,9 @@ def test_json_has_the_words(runs: Shell) -> None:
     record = json.loads(line)
     assert (record["text"], record["words"]) == ("voici aeiou", ["voici", "aeiou"])
     assert [step["symbol"] for step in record["steps"]] == ["voici", "aeiou", "</s>"]
-    copied = [step["figures"]["copied"] for step in record["steps"]]
+    copied = [step["statistics"]["copied"] for step in record["steps"]]
     assert copied[0] < 0.5 < copied[1]
-    assert record["figures"]["copied"] == copied[:2]
+    assert record["statistics"]["copied"] == copied[:2]
     assert Result.from_line(line).line() == line
     assert record["alternatives"][0]["text"] != record["text"]
     (scored,) = runs("score", "copies", "test.en", "test.fr", "--json").lines[:1]

@@ -367,7 +367,7 @@ def test_at_temperature_1_confidence_is_the_probability(
         assert [step.calibrated for step in translation.steps] == pytest.approx(
             [step.log_prob for step in translation.steps]
         )
-        assert "normalizer" not in translation.steps[0].figures
+        assert "normalizer" not in translation.steps[0].statistics
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,8 @@ def same_weights(one: Any, other: Any) -> bool:
 
 def same_figures(one: Step, other: Step) -> bool:
     """To rounding; what is not finite is 0."""
-    expected = {name: value if math.isfinite(value) else 0.0 for name, value in one.figures.items()}
-    return other.figures == {name: pytest.approx(value, abs=0.51 * 10**-PLACES) for name, value in expected.items()}
+    expected = {name: value if math.isfinite(value) else 0.0 for name, value in one.statistics.items()}
+    return other.statistics == {name: pytest.approx(value, abs=0.51 * 10**-PLACES) for name, value in expected.items()}
 
 
 def same(one: Translation, other: Translation) -> bool:
@@ -197,13 +197,13 @@ def test_the_figure_of_a_word_is_the_mean_over_its_symbols() -> None:
     original = example()
     values = [0.25, 0.9, 0.1, 0.5, 0.75]
     steps = tuple(
-        means._replace(figures={"copied": value}) for means, value in zip(original.steps, values, strict=True)
+        means._replace(statistics={"copied": value}) for means, value in zip(original.steps, values, strict=True)
     )
     translation = replace(original, steps=steps)
-    assert {name: means.tolist() for name, means in translation.figures.items()} == {"copied": [0.25, 0.3]}
+    assert {name: means.tolist() for name, means in translation.statistics.items()} == {"copied": [0.25, 0.3]}
     written = Result(translation).json()
-    assert [step["figures"]["copied"] for step in written["steps"]] == values
-    assert written["figures"] == {"copied": [0.25, 0.3]}
+    assert [step["statistics"]["copied"] for step in written["steps"]] == values
+    assert written["statistics"] == {"copied": [0.25, 0.3]}
     assert Result.from_json(written).json() == written
     seen = translation.attention_matrix
     assert (seen.columns, seen.shares) == (["a", "b", "c", "[copied]"], [3])

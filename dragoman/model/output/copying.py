@@ -39,7 +39,7 @@ class CopyMixture(NamedTuple):
     symbols: Int[Tensor, "N S"]
 
     @property
-    def figures(self) -> Mapping[str, Float[Tensor, "N"]]:
+    def statistics(self) -> Mapping[str, Float[Tensor, "N"]]:
         """The probability that a symbol is copied."""
         return {"copied": self.copied.sum(1)}
 
@@ -126,10 +126,10 @@ class Copying(Output):
 
     def predict(self, readout: Readout) -> Distribution:
         mixture = self.mixture(readout)
-        return Distribution(self._log_probs(readout, mixture), None, mixture.figures)
+        return Distribution(self._log_probs(readout, mixture), None, mixture.statistics)
 
-    def figures(self, readout: Readout) -> Mapping[str, Float[Tensor, "N"]]:
-        return self.mixture(readout).figures
+    def statistics(self, readout: Readout) -> Mapping[str, Float[Tensor, "N"]]:
+        return self.mixture(readout).statistics
 
     def loss(self, readout: Readout, targets: Int[Tensor, "N"]) -> Loss:
         generated, copied, symbols = self.mixture(readout)

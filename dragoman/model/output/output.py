@@ -25,11 +25,11 @@ class Loss(NamedTuple):
 
 
 class TargetScores(NamedTuple):
-    """Scores of given symbols: `log P` of each, whether it was the most probable one, and the figures of its step."""
+    """Scores of given symbols: `log P` of each, whether it was the most probable one, statistics of its step."""
 
     log_probs: Float[Tensor, "N"]
     correct: Bool[Tensor, "N"]
-    figures: Mapping[str, Float[Tensor, "N"]] = {}
+    statistics: Mapping[str, Float[Tensor, "N"]] = {}
 
 
 class Readout(NamedTuple):
@@ -54,13 +54,13 @@ class Readout(NamedTuple):
 
 
 class Distribution(NamedTuple):
-    """log P of the symbols `ids`, or of the whole vocabulary, and the figures of the step. `kept` is what the output
+    """log P of the symbols `ids`, or of the whole vocabulary, and the statistics of the step. `kept` is what the output
     will need of each row to `expand` candidates.
     """
 
     log_probs: Float[Tensor, "N V"]
     ids: Int[Tensor, "V"] | None = None
-    figures: Mapping[str, Float[Tensor, "N"]] = {}
+    statistics: Mapping[str, Float[Tensor, "N"]] = {}
     kept: Any = ()
 
 
@@ -102,13 +102,13 @@ class Output(nn.Module, ABC):
         """
         return Loss(-self.log_probs(readout).gather(1, targets.unsqueeze(1)).sum(), len(targets))
 
-    def figures(self, readout: Readout) -> Mapping[str, Float[Tensor, "N"]]:
+    def statistics(self, readout: Readout) -> Mapping[str, Float[Tensor, "N"]]:
         """Return further probabilities of each step by name, which translations report."""
         return {}
 
     def predict(self, readout: Readout) -> Distribution:
         """Return the distribution of the next symbol, for search."""
-        return Distribution(self.log_probs(readout), None, self.figures(readout))
+        return Distribution(self.log_probs(readout), None, self.statistics(readout))
 
     def expand(self, candidates: Continuations, kept: Any) -> Continuations:
         """Replace `<unk>` among the candidates by the words that it spells, given what it has `kept` of their rows."""
@@ -130,4 +130,4 @@ class Output(nn.Module, ABC):
             distribution, gold = self.log_probs(readout.rows(rows)), targets[rows]
             log_probs.append(distribution.gather(1, gold.unsqueeze(1)).squeeze(1))
             correct.append(distribution.argmax(1) == gold)
-        return TargetScores(torch.cat(log_probs), torch.cat(correct), self.figures(readout))
+        return TargetScores(torch.cat(log_probs), torch.cat(correct), self.statistics(readout))

@@ -29,15 +29,15 @@ class ConfidenceCalibration(TextTransform):
         return TemperaturePredictor(predictor, self.temperature)
 
     def finish(self, translation: Translation, sentence: Sentence) -> Translation:
-        if not all(NORMALIZER in step.figures for step in translation.steps):
+        if not all(NORMALIZER in step.statistics for step in translation.steps):
             return translation
         log_probs = [step.log_prob for step in translation.steps]
-        normalizers = [step.figures[NORMALIZER] for step in translation.steps]
+        normalizers = [step.statistics[NORMALIZER] for step in translation.steps]
         steps = zip(translation.steps, scale_log_probs(log_probs, normalizers, self.temperature), strict=True)
         return replace(translation, steps=tuple(_calibrated(step, log_prob) for step, log_prob in steps))
 
 
 def _calibrated(step: Step, log_prob: float) -> Step:
-    """A step with its calibrated log-probability, and without the figure that this is computed from."""
-    figures = {name: value for name, value in step.figures.items() if name != NORMALIZER}
-    return step._replace(figures=figures, calibrated=log_prob)
+    """A step with its calibrated log-probability, and without the statistic that this is computed from."""
+    statistics = {name: value for name, value in step.statistics.items() if name != NORMALIZER}
+    return step._replace(statistics=statistics, calibrated=log_prob)

@@ -286,10 +286,10 @@ def test_a_model_scores_by_plain_loops(kind: str, decoder: dict[str, Any]) -> No
         for t, symbol in enumerate([*target, EOS]):
             torch.testing.assert_close(scored.log_probs[row, t].exp(), expected[t][symbol])
             assert scored.correct[row, t] == (expected[t].argmax() == symbol)
-    assert (scored.figures["copied"][BATCH.target.mask] > 0).all()
-    assert not scored.figures["copied"][~BATCH.target.mask].any()
+    assert (scored.statistics["copied"][BATCH.target.mask] > 0).all()
+    assert not scored.statistics["copied"][~BATCH.target.mask].any()
     step = model.predict(torch.full((3,), model.start_id), model.begin(BATCH.sources))
-    torch.testing.assert_close(step.figures["copied"], scored.figures["copied"][:, 0])
+    torch.testing.assert_close(step.statistics["copied"], scored.statistics["copied"][:, 0])
     torch.testing.assert_close(step.log_probs.exp().sum(1), torch.ones(3, dtype=torch.float64))
 
 
@@ -383,7 +383,7 @@ def test_it_learns_to_copy_words_that_it_does_not_know() -> None:
         optimizer.step()
     results = Greedy()(model.eval(), batch.sources)
     assert [best.symbols for (best,) in results] == [(9,), (9,), (9,), (10,)]
-    assert all(best.figures["copied"][0] > 0.5 for (best,) in results)
+    assert all(best.statistics["copied"][0] > 0.5 for (best,) in results)
 
 
 @pytest.mark.slow
@@ -404,7 +404,9 @@ def test_searches_find_what_they_then_score(search: Search, together: bool, kind
             alone = tuple(read(WORDS[row]) for _ in sources)
             scored = model.score(Batch(alone, target, np.arange(1)))
             assert best.log_probs == pytest.approx(scored.log_probs[0].tolist(), abs=1e-9)
-            assert best.figures["copied"].tolist() == pytest.approx(scored.figures["copied"][0].tolist(), abs=1e-6)
+            assert best.statistics["copied"].tolist() == pytest.approx(
+                scored.statistics["copied"][0].tolist(), abs=1e-6
+            )
             symbols |= set(best.symbols)
     assert symbols & {9, 10}
     assert symbols & set(range(SYMBOLS))
@@ -432,7 +434,7 @@ def test_its_figures_are_a_mean_over_the_positions_that_hard_attention_may_draw(
         features = model.decoder.step_by_position(embedded, model.decoder_state(state)).features  # (R, S, F)
         step = model.predict(symbols, state)
         copied = torch.sigmoid(-of_model(model).switch(features.flatten(0, 1)).view_as(words)) * words
-        torch.testing.assert_close(step.figures["copied"], (step.attention[0] * copied).sum(1))
+        torch.testing.assert_close(step.statistics["copied"], (step.attention[0] * copied).sum(1))
         torch.testing.assert_close(step.log_probs.exp().sum(1), torch.ones(3, dtype=torch.float64))
         state = step.state
 
