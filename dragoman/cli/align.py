@@ -41,7 +41,7 @@ class AlignOptions(NamedTuple):
     threshold: Annotated[
         float | None,
         typer.Option(
-            min=0.0, max=1.0, help="Link all word pairs with at least this attention weight, not only the best one."
+            min=0.0, max=1.0, help="Link all word pairs with at least this attention weight, not only the best pair."
         ),
         OF_RUN,
         Conflicts("--json", because="it has every weight"),

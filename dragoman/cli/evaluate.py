@@ -38,7 +38,7 @@ def evaluate(options: EvaluateOptions) -> None:
     """Score translations or a run against references: BLEU, chrF, TER and others, with signatures.
 
     Several systems are compared with the first; * marks p < 0.05 and ** p < 0.01. For a multilingual run, the share of
-    translations in another language than --to is reported as well.
+    translations in a language other than --to is reported as well.
     """
     evaluate_options.check(options)
     from dragoman.cli import evaluate_scores

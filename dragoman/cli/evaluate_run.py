@@ -32,7 +32,7 @@ def translated(options: EvaluateOptions, metrics: "Sequence[Metric]") -> RunTran
     """Translate `--source` (a file, or NAME=FILE for each of several) by a run or an ensemble.
 
     Further scores: how well it predicts the reference, if there is only one; for a run with several languages, the
-    share of translations in another language than `--to`; with a shortlist, the scores of a search within it, and
+    share of translations in a language other than `--to`; with a shortlist, the scores of a search within it, and
     their coverage of the references.
     """
     from dragoman.cli import sources as files
@@ -107,7 +107,7 @@ def _prediction(
 def _wrong_language(
     run: Path, translations: "ScoredFile", references: "Sequence[ScoredFile]", wanted: str
 ) -> "list[Score]":
-    """Return the share of lines in another language than the one wanted, as far as the run's can be told apart."""
+    """Return the share of lines in a wrong language, as far as the languages of the run can be distinguished."""
     from dragoman.evaluation.languages import wrong_language
     from dragoman.run.run import Run
 

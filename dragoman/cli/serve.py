@@ -40,7 +40,7 @@ class ServeOptions(NamedTuple):
     ] = None
     history: Annotated[
         bool,
-        typer.Option("--history", help="Store all translations in that database, including users' texts."),
+        typer.Option("--history", help="Store all translations in the --corrections database, including users' texts."),
         Requires("--corrections", because="the database to store translations in"),
     ] = False
     similar: Annotated[
@@ -58,7 +58,10 @@ class ServeOptions(NamedTuple):
     min_confidence: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, metavar="X", help="Output nothing for sentences below this confidence of a calibrated run."
+            min=0,
+            max=1,
+            metavar="X",
+            help="Leave out sentences whose confidence is below X; requires a calibrated run.",
         ),
     ] = None
     rate: Annotated[
@@ -67,7 +70,7 @@ class ServeOptions(NamedTuple):
     characters: Annotated[int, typer.Option(min=1, help="Maximum number of characters per request.")] = 100_000
     texts: Annotated[int, typer.Option(min=1, help="Maximum number of texts per request.")] = 1_000
     file_bytes: Annotated[
-        int, typer.Option(min=0, help="Maximum size of a file to translate in bytes; 0 disables files.")
+        int, typer.Option(min=0, help="Maximum size in bytes of a file to translate; 0 disables file translation.")
     ] = 10_000_000
     seconds: Annotated[
         float, typer.Option(min=0.001, help="Timeout in seconds for receiving a request and for a translation.")
