@@ -204,7 +204,7 @@ class DeepCell(Cell):
         state = self.first(projected, state, mask)
         for cell in self.transitions:
             assert isinstance(cell, Cell)
-            state = cell(cell.bias_input.expand(len(projected), -1), state, mask)
+            state = cell(cell.bias_input.expand(projected.size(0), -1), state, mask)
         return state
 
     def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:

@@ -1,0 +1,178 @@
+"""Runs of other programs' models: every command works on them as on one that was trained here."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sentencepiece
+from safetensors.torch import save_file
+
+from tests.interop import marian_models, test_huggingface
+from tests.interop.marian_models import write_bin, write_npz
+from tests.system.conftest import Shell
+
+pytestmark = pytest.mark.spec("J5", "J7", "J8")
+
+
+def segmenter_of(shell: Shell) -> bytes:
+    """A sentencepiece model of the corpus, as Marian trains it."""
+    lines = [line for side in ("en", "fr") for line in (shell.folder / f"train.{side}").read_text("utf-8").splitlines()]
+    file = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines),
+        model_writer=file,
+        vocab_size=60,
+        hard_vocab_limit=False,
+        bos_id=-1,
+        eos_id=0,
+        unk_id=1,
+        minloglevel=2,
+    )
+    return file.getvalue()
+
+
+def marian(folder: Path, segmenter: bytes, changed: marian_models.Options, *, bits: int = 0) -> None:
+    """The files of a model with random weights."""
+    count = sentencepiece.SentencePieceProcessor(model_proto=segmenter).vocab_size()
+    recurrent = changed.get("type") == "s2s"
+    options = {**(marian_models.S2S if recurrent else marian_models.TRANSFORMER), **changed}
+    options |= {"dim-vocabs": [count, count], "tied-embeddings-all": True}
+    arrays = (marian_models.recurrent_tensors if recurrent else marian_models.tensors)(options)
+    (folder / "vocab.spm").write_bytes(segmenter)
+    if bits:
+        write_bin(folder / "model.bin", options, arrays, bits)
+    else:
+        write_npz(folder / "model.npz", options, arrays)
+
+
+def huggingface(folder: Path, segmenter: bytes) -> None:
+    folder.rmdir()
+    _, _, arrays, vocabulary = test_huggingface.folder_of(folder, segmenter)
+    save_file(test_huggingface.converted(arrays, len(vocabulary)), folder / "model.safetensors")
+
+
+SSRU = {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"}
+MODELS: dict[str, Callable[[Path, bytes], None]] = {
+    "transformer": lambda folder, segmenter: marian(folder, segmenter, {}),
+    "ssru": lambda folder, segmenter: marian(folder, segmenter, SSRU, bits=8),
+    "s2s": lambda folder, segmenter: marian(folder, segmenter, {"type": "s2s"}),
+    "deep": lambda folder, segmenter: marian(
+        folder, segmenter, {"type": "s2s", "enc-depth": 2, "enc-cell-depth": 2, "dec-cell-base-depth": 3, "skip": True}
+    ),
+    "huggingface": huggingface,
+}
+
+
+@pytest.fixture(params=["ssru", *(pytest.param(name, marks=pytest.mark.slow) for name in MODELS if name != "ssru")])
+def imported(request: pytest.FixtureRequest, shell: Shell) -> Shell:
+    """A folder with the corpora of `shell` and the run `runs/parent`, imported from the files of a model."""
+    (shell.folder / "model").mkdir()
+    MODELS[request.param](shell.folder / "model", segmenter_of(shell))
+    outcome = shell("import", "model", "--source", "en", "--target", "fr", "--license", "MIT", "-o", "runs/parent")
+    assert outcome.code == 0, outcome
+    return shell
+
+
+def works(shell: Shell, *words: str | Path, stdin: str = "") -> str:
+    outcome = shell(*words, stdin=stdin)
+    assert outcome.code == 0, (words, outcome)
+    return outcome.out
+
+
+@pytest.mark.slow
+def test_every_command_works_on_a_run_that_was_imported(imported: Shell) -> None:
+    run, folder = "runs/parent", imported.folder
+    texts = (folder / "test.en").read_text("utf-8")
+    lines = len(texts.splitlines())
+    plain = works(imported, "translate", run, "test.en")
+    assert len(plain.splitlines()) == lines
+    for options in (
+        ["--search", "greedy"],
+        ["--beam", "3", "--n-best", "2"],
+        ["--search", "{kind: sample, seed: 1}"],
+        ["--mbr", "chrf"],
+        ["--json"],
+        ["--alignments"],
+        ["--engine", "int8"],
+    ):
+        assert works(imported, "translate", run, "test.en", *options)
+    records = [json.loads(line) for line in works(imported, "score", run, "test.en", "test.fr", "--json").splitlines()]
+    assert all(record["log_prob"] < 0 for record in records)
+    assert len(works(imported, "align", run, "test.en", "test.fr").splitlines()) == lines
+    assert "attention" in works(imported, "explain", run, stdin=texts.splitlines()[0])
+    assert "imported from" in works(imported, "info", run)
+    assert works(imported, "report", run)
+    assert works(imported, "calibrate", run, "--source", "train.en", "--reference", "train.fr")
+    assert works(imported, "dictionary", run, "train.en", "train.fr")
+    works(imported, "shortlist", run, "train.en", "train.fr")
+    works(imported, "translate", run, "test.en", "--shortlist", "20,5")
+    works(imported, "average", run, f"{run}/model.safetensors", "-o", f"{run}/mean.safetensors")
+    assert works(imported, "translate", run, "test.en", "--weights", "mean.safetensors") == plain
+    tuned = ["train", "--finetune", run, "train", "--run", "runs/mine", "--training.epochs", "1"]
+    works(imported, *tuned)
+    works(imported, "train", "runs/mine/config.yaml", "--training.epochs", "2")  # goes on
+    assert len(works(imported, "translate", "runs/mine", "test.en").splitlines()) == lines
+    works(imported, "gate", "runs/mine", "--against", run, "--source", "train.en", "--reference", "train.fr")
+
+
+@pytest.mark.slow
+def test_an_imported_run_is_exported(imported: Shell) -> None:
+    pytest.importorskip("onnxruntime", reason="needs the extra onnx")
+    run = "runs/parent"
+    plain = works(imported, "translate", run, "test.en", "--search", "greedy")
+    works(imported, "export", run, "--onnx")
+    assert works(imported, "translate", run, "test.en", "--engine", "onnx", "--search", "greedy") == plain
+
+
+@pytest.mark.slow
+def test_an_imported_run_is_served(imported: Shell) -> None:
+    """Over HTTP, as the page and LibreTranslate's clients ask."""
+    pytest.importorskip("fastapi", reason="needs the extra serve")
+    from starlette.testclient import TestClient
+
+    from dragoman.serving.app import create
+    from dragoman.serving.backend import Backend
+    from dragoman.serving.client_limits import AccessControl, RequestLimits
+    from dragoman.serving.models import ServedModel
+    from dragoman.serving.prometheus import Metrics
+    from dragoman.serving.service import Service
+
+    limits = RequestLimits(body=10_000, characters=500, texts=5, alternatives=3)
+    service = Service([ServedModel.load(imported.folder / "runs/parent")])
+    backend = Backend(service, limits, AccessControl(limits, None, ()), Metrics())
+    text = (imported.folder / "test.en").read_text("utf-8").splitlines()[0]
+    wanted = works(imported, "translate", "runs/parent", stdin=f"{text}\n").removesuffix("\n")
+    with TestClient(create(backend), raise_server_exceptions=False) as client:
+        answer = client.post("/translate", json={"q": text, "source": "en", "target": "fr"})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["translatedText"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["train", "--finetune", "runs/parent"], "pairs"),
+        (["shortlist", "runs/parent"], "no prepared corpus; pass text files"),
+        (["train", "runs/parent/config.yaml"], "data.train: required"),
+    ],
+)
+def test_what_needs_training_data_says_so(words: list[str], message: str, imported: Shell) -> None:
+    outcome = imported(*words)
+    assert outcome.code in (1, 2)
+    assert message in outcome.err
+
+
+def test_a_damaged_model_ends_in_one_line_and_writes_nothing(imported: Shell) -> None:
+    model = next(path for path in (imported.folder / "model").iterdir() if path.name.startswith("model."))
+    model.write_bytes(model.read_bytes()[:-700])
+    line = imported.fails("import", "model", "-o", "runs/other")
+    assert model.name in line
+    assert not (imported.folder / "runs/other").exists()
+
+
+def test_a_folder_that_is_there_is_left_alone(imported: Shell) -> None:
+    before = {path: path.read_bytes() for path in (imported.folder / "runs/parent").iterdir()}
+    assert "exists already" in imported.fails("import", "model", "-o", "runs/parent")
+    assert {path: path.read_bytes() for path in (imported.folder / "runs/parent").iterdir()} == before
