@@ -130,9 +130,9 @@ class ShrinkingBeam(BestFinished):
 
     def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
         """Keep as many candidates as were open; those that end join the finished hypotheses."""
-        places = self.beam_width if step.length == 1 else len(sentence.beam)
+        count = self.beam_width if step.length == 1 else len(sentence.beam)
         beam: list[HypothesisNode] = []
-        for candidate in islice(candidates, places):
+        for candidate in islice(candidates, count):
             if candidate.total == float("-inf") and (beam or sentence.finished):
                 break  # an impossible continuation takes no place
             if candidate.symbol == EOS:

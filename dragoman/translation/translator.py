@@ -265,8 +265,8 @@ class Translator:
             )
         if constraints.glossary.terms:
             transforms.append(Terms(constraints, self._pieces, attends=processor.attends))
-        places = {kind: place for place, kind in enumerate(ORDER)}
-        return tuple(sorted(transforms, key=lambda transform: places.get(type(transform), -1)))
+        ranks = {kind: rank for rank, kind in enumerate(ORDER)}
+        return tuple(sorted(transforms, key=lambda transform: ranks.get(type(transform), -1)))
 
     @cached_property
     def _pieces(self) -> Pieces:

@@ -46,7 +46,7 @@ NO_TERMS = TermOutput(())
 
 
 class Attention(nn.Module, ABC):
-    """`attention(query, embedded, attended, history)`: one step of attention to the source for each row.
+    """`attention(query, embedded, prepared_source, history)`: one step of attention to the source for each row.
 
     Several neighboring rows can belong to one sentence. `embedded` is the embedding of the symbol that each row read
     last.

@@ -234,7 +234,7 @@ class RnnDecoder(Decoder):
         if self.external:
             read, cells = self.external.read(state.step_state.layers[-1][0], cells)
             extra_input = torch.cat([extra_input, read], -1)
-        # The columns of the first cell for the extra input: W [x; extra] = W_x x + W_extra extra; W_x x is computed.
+        # W [x; extra] = W_x x + W_extra extra, of which `projected` is W_x x: only the columns of `extra` are missing.
         if self.extra_size:
             dropped = self.dropout.step(extra_input, state.masks.fed)
             projected = projected + self.cells[0].project(dropped, self.input_size)

@@ -21,7 +21,7 @@ class DecoderQuery(NamedTuple):
 
 
 class Combination(nn.Module, ABC):
-    """`combination(decoder_query, attended, history)`: one step of attention to all sources for each row.
+    """`combination(decoder_query, prepared_sources, history)`: one step of attention to all sources for each row.
 
     Several rows, next to each other, can belong to one sentence. The output weights are those of the positions of the
     first source, then of the second and so on; that of a sentinel comes last.
