@@ -38,7 +38,7 @@ soak: $(DEV)
 	$(BIN)/python -m tests.system.soak $(OPTIONS)
 
 fuzz: $(DEV)
-	FUZZ_REQUESTS=$(or $(REQUESTS),10000) $(BIN)/python -m pytest tests/serving/test_fuzz.py
+	FUZZ_REQUESTS=$(or $(REQUESTS),10000) $(BIN)/python -m pytest tests/serving/test_fuzz.py tests/interop/test_fuzz.py
 	$(BIN)/python -m tests.serving.hostile $(OPTIONS)
 
 mutants: $(DEV)

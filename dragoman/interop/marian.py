@@ -27,7 +27,12 @@ def find_model(source: Path) -> Path | None:
         return source
     if not source.is_dir():
         return None
-    models = [path for path in sorted(source.iterdir()) if path.suffix in MODELS and ".optimizer" not in path.name]
+    # Beside a model there may be a shortlist (lex.50.50.enfr.s2t.bin), or the state of its optimizer.
+    models = [
+        path
+        for path in sorted(source.iterdir())
+        if path.suffix in MODELS and not path.name.startswith("lex.") and ".optimizer" not in path.name
+    ]
     if len(models) > 1:
         raise UserError(f"{source}: expected one model, found {', '.join(path.name for path in models)}; name the file")
     return models[0] if models else None

@@ -173,7 +173,8 @@ def _decoded(path: Path, name: str, kind: int, shape: tuple[int, ...], data: byt
         scale = np.frombuffer(data, "<f4", 1, length)[0]
         if not (np.isfinite(scale) and scale > 0):
             _refuse(path, name, "a positive scale", str(scale))
-        rounded: Array = np.frombuffer(data, numbers, math.prod(shape)).astype(np.float32) / scale
+        with np.errstate(over="ignore"):  # what overflows is refused as not finite
+            rounded: Array = np.frombuffer(data, numbers, math.prod(shape)).astype(np.float32) / scale
         return rounded.reshape(shape) if name.endswith("Wemb") else rounded.reshape(shape[::-1]).T
     if kind not in FLOATS and kind not in INTEGERS:
         kind_name = NAMES.get(kind, f"type {kind:#x}, made for one kind of processor")

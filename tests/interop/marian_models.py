@@ -131,17 +131,22 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> Path:
     return path
 
 
-def write_bin(path: Path, options: Mapping[str, Any], arrays: Tensors, bits: int = 32) -> Path:
-    """A `.bin` as Marian's converter writes it; with 8 or 16 bits, matrices are integers and transposed."""
+def write_bin(
+    path: Path, options: Mapping[str, Any], arrays: Tensors, bits: int = 32, *, embeddings: bool = False
+) -> Path:
+    """A `.bin` as Marian's converter writes it; with 8 or 16 bits, matrices are integers and transposed. Firefox's
+    converter makes integers of `embeddings`, too, which it does not transpose.
+    """
     text = json.dumps(dict(options)).encode() + b"\0" * 3
     items = [("special:model.yml", 0x101, (len(text),), text)]
     for name, array in arrays.items():
-        if bits == 32 or len(array) == 1 or name.endswith("Wemb"):
+        if bits == 32 or len(array) == 1 or (name.endswith("Wemb") and not embeddings):
             items.append((name, 0x404, array.shape, array.astype("<f4").tobytes()))
         else:
             numbers, scale = rounded(array, bits)
             kind = {8: 0x10001, 16: 0x10002}[bits]
-            items.append((name, kind, array.shape, numbers.T.tobytes() + np.float32(scale).tobytes()))
+            ordered = numbers if name.endswith("Wemb") else numbers.T
+            items.append((name, kind, array.shape, ordered.tobytes() + np.float32(scale).tobytes()))
     encoded = [item[0].encode() + b"\0" for item in items]
     data = struct.pack("<2Q", 1, len(items))
     for spelling, (_, kind, shape, values) in zip(encoded, items, strict=True):

@@ -211,14 +211,19 @@ def test_a_bin_is_the_npz_that_its_integers_stand_for(bits: int, tmp_path: Path)
         assert np.abs(read.tensors[name] - array).max() < 1e-6, name
 
 
-def test_the_embeddings_of_other_converters_are_integers_as_they_stand(tmp_path: Path) -> None:
-    """Of the fork that Firefox's models are made with, beside scales for activations."""
-    table = np.linspace(-1, 1, 20, dtype=np.float32).reshape(10, 2)
-    numbers, scale = marian_models.rounded(table, 8)
-    decoded = marian_file._decoded(tmp_path, "Wemb", 0x10001, (10, 2), numbers.tobytes() + np.float32(scale).tobytes())
-    np.testing.assert_allclose(decoded, table, atol=0.5 / 127)
-    written = write_bin(tmp_path / "model.bin", PLAIN, {"a_QuantMultA": np.ones((1, 1), np.float32)})
-    assert marian_file.read(written).tensors == {}
+def test_a_pack_of_firefox_is_a_model_with_its_vocabularies(tmp_path: Path) -> None:
+    """Embeddings are integers, too; scales for activations and the shortlist are left out."""
+    options = options_of({"cell": "ssru", "tie": "tied-embeddings-all", "dim-vocabs": 10})
+    arrays = {**tensors(options), "Wemb_QuantMultA": np.ones((1, 1), np.float32)}
+    write_bin(tmp_path / "model.enfr.intgemm.alphas.bin", options, arrays, 8, embeddings=True)
+    (tmp_path / "lex.50.50.enfr.s2t.bin").write_bytes(bytes(100))
+    for name in ("srcvocab.enfr.yml", "trgvocab.enfr.yml"):
+        (tmp_path / name).write_text(VOCABULARY, "utf-8")
+    foreign = table.read(tmp_path)
+    assert [path.name for path in foreign.files[1:]] == ["srcvocab.enfr.yml", "trgvocab.enfr.yml"]
+    table_of_symbols = foreign.tensors["readers.0.embedding.table"]
+    step = np.abs(arrays["Wemb"]).max() / 127
+    np.testing.assert_allclose(table_of_symbols[4:], arrays["Wemb"][2:], atol=0.51 * step)
 
 
 def test_the_pad_and_start_symbols_that_marian_lacks_are_never_written(tmp_path: Path) -> None:
