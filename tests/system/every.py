@@ -18,6 +18,7 @@ from dragoman.run.folder import PARTS
 from dragoman.serving.corrections import Correction, Corrections
 from dragoman.training import checks, session
 from tests import toy, written
+from tests.interop import test_marian
 from tests.system.interrupted import NOTHING, End, Interruption, run, stand_in_operators
 
 RUN = rf"({PARTS.pattern}|report\.html)"  # what is the run's own in its folder
@@ -80,6 +81,12 @@ COMMANDS = {
         ("runs/small-data/train.fr", "runs/small/model.safetensors"),
     ),
     "distil in a folder of others": Command("distil runs/toy toy.yaml --run=taken", refused=True),
+    "import": Command(
+        "import marian -o runs/parent",
+        r"runs/(parent|\.parent-\w+)(/.*)?",
+        ("runs/parent/model.safetensors", "runs/parent/source.vocabulary"),
+    ),
+    "import over a run": Command("import marian -o runs/toy", refused=True),
     "translate": Command("translate runs/toy test.en -o found.fr --resume", r"found\.fr(\.partial.*)?", ("found.fr",)),
     "translate a catalogue": Command("translate runs/toy fr.po -o filled.po", r"filled\.po", ("filled.po",)),
     "translate a document": Command("translate runs/toy x.md -o y.md", r"y\.md", ("y.md",)),
@@ -219,6 +226,7 @@ def furnish(folder: Path) -> Path:
         (catalogues / f"{name}.mo").write_bytes(written.mo(sorted(messages)))
     (folder / "terms.tsv").write_text("one\tsix\ntwo\tdeux\n", "utf-8")
     (folder / "names").write_text("three\n", "utf-8")
+    test_marian.folder_of(folder / "marian", test_marian.PLAIN)
     _paint(folder)
     (folder / "mine/config.yaml").write_text(f"# Mine, with remarks.\n{config}", "utf-8")
     (folder / "mine/data/header.json").write_text('{"version": 1}', "utf-8")
