@@ -61,7 +61,8 @@ class TrainOptions(NamedTuple):
             min=2,
             max=1000,
             metavar="N",
-            help="Train N runs RUN-SEED with seeds seed, seed + 1, ...; report the spread of their scores.",
+            help="Train N runs, named RUN-SEED, with consecutive seeds starting at `seed`; "
+            "report the spread of their scores.",
         ),
     ] = None
     threads: Threads = None

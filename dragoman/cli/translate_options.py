@@ -92,7 +92,7 @@ class TranslateOptions(NamedTuple):
         typer.Option(
             metavar="METRIC",
             callback=known_metric,
-            help="Minimum Bayes risk decoding: choose the translation with the highest expected score by a "
+            help="Minimum Bayes risk decoding: choose the translation with the highest expected score under a "
             "metric such as chrf.",
         ),
         SEARCHED,
@@ -100,7 +100,9 @@ class TranslateOptions(NamedTuple):
     samples: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Number of translations compared by --mbr, sampled or from --search (default 100)."
+            min=1,
+            metavar="N",
+            help="Number of translations that --mbr compares; they are sampled unless --search is given (default 100).",
         ),
         Requires("--mbr", because="--search sample --n-best N writes samples"),
         RECORDED,

@@ -48,7 +48,10 @@ class TuneOptions(NamedTuple):
     ] = None
     criteria: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="N-best lists (`translate --n-best`) with additional scores NAME= X."),
+        typer.Option(
+            metavar="FILE",
+            help="N-best lists (`translate --n-best`) with additional scores in the format of Moses (`NAME= X`).",
+        ),
     ] = None
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Random seed of the search.")] = 1
     weights: Weights = None
