@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 import sentencepiece
 from safetensors.torch import save_file
 
+from tests import toy
 from tests.interop import marian_models, test_huggingface
 from tests.interop.marian_models import write_bin, write_npz
 from tests.system.conftest import Shell
@@ -148,6 +151,30 @@ def test_an_imported_run_is_served(imported: Shell) -> None:
         answer = client.post("/translate", json={"q": text, "source": "en", "target": "fr"})
     assert answer.status_code == 200, answer.text
     assert answer.json()["translatedText"] == wanted
+
+
+@pytest.mark.slow
+def test_the_page_is_followed_word_for_word(shell: Shell, repository: Path) -> None:
+    """On local files: a folder of Hugging Face, and a catalog of which a third is not translated."""
+    page = (repository / "docs" / "import.md").read_text("utf-8")
+    last = re.findall(r"```bash\n(.*?)```", page, re.DOTALL)[-1]
+    commands = [shlex.split(line)[1:] for line in last.splitlines()]
+    assert [words[0] for words in commands] == ["import", "corpus", "train", "report", "translate", "serve"]
+    (shell.folder / "opus-mt-en-de").mkdir()
+    huggingface(shell.folder / "opus-mt-en-de", segmenter_of(shell))
+    entries = [
+        f'msgid "{source}"\nmsgstr "{"" if number % 3 == 0 else target}"\n'
+        for number, (source, target) in enumerate(dict(toy.pairs(400, 1)).items())
+    ]
+    shell.write("mine.po", "\n".join(['msgid ""\nmsgstr "Language: de\\n"\n', *entries]))
+    for words in commands[:-1]:
+        short = ["--training.steps=3", "--dev", "20"]
+        extra = {"train": short[:1], "corpus": short[1:]}.get(words[0], [])
+        works(shell, *words, *extra)
+    filled = (shell.folder / "mine.de.po").read_text("utf-8")
+    assert len(re.findall('^msgid "[^"]', filled, re.MULTILINE)) == len(entries)
+    assert not re.search('^msgid "[^"].*\nmsgstr ""\n(?!")', filled, re.MULTILINE)
+    assert shell("serve", "--help").code == 0  # a service would not end
 
 
 @pytest.mark.parametrize(
