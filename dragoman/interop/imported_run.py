@@ -7,7 +7,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +44,7 @@ def write(foreign: ForeignModel, path: Path, languages: tuple[str, str], license
     }
     with _new_folder(path) as place:
         folder = RunFolder(place)
-        begun = datetime.now(UTC).isoformat(timespec="seconds")
-        proof = {"program": PROGRAM, "version": __version__, "form": FORM, "begun": begun, "imported": origin}
+        proof = {"program": PROGRAM, "version": __version__, "form": FORM, "imported": origin}
         _write(folder.mark, json.dumps(proof) + "\n")
         _write(folder.config, config_file.dump(config))
         source.save(place, "source")

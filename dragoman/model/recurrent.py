@@ -184,7 +184,7 @@ class DeepCell(Cell):
     """
 
     def __init__(self, kind: CellKind, input_size: int, size: int, transitions: int, *, layer_norm: bool) -> None:
-        nn.Module.__init__(self)
+        super(Cell, self).__init__()  # its parameters are those of its cells
         self.size = size
         self.first = CELLS[kind](input_size, size, layer_norm=layer_norm)
         self.gates, self.components = self.first.gates, self.first.components

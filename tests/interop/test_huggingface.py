@@ -39,8 +39,7 @@ VALUES: dict[str, Any] = {
 NAMES = {"Wq": "q_proj", "Wk": "k_proj", "Wv": "v_proj", "Wo": "out_proj"}
 
 
-@pytest.fixture(scope="module")
-def segmenter() -> bytes:
+def trained_segmenter() -> bytes:
     file = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(LINES),
@@ -53,6 +52,11 @@ def segmenter() -> bytes:
         hard_vocab_limit=False,
     )
     return file.getvalue()
+
+
+@pytest.fixture(scope="module")
+def segmenter() -> bytes:
+    return trained_segmenter()
 
 
 def vocabulary_of(segmenter: bytes) -> dict[str, int]:

@@ -71,6 +71,7 @@ def test_the_commands_that_compute_are_these() -> None:
         "corpus",
         "corrections",
         "debug config",
+        "import",
         "info",
         "judge make",
         "judge read",

@@ -19,6 +19,7 @@ from dragoman.serving.client_limits import Keys
 from dragoman.serving.corrections import Correction, Corrections, TranslationRecord
 from dragoman.training import checks, session
 from tests import toy, written
+from tests.interop import test_huggingface, test_marian
 
 QUICK = {"training.epochs": "1", "training.batch": "{size: 40}"}
 SHIFT = {
@@ -50,6 +51,7 @@ RUNS: dict[str, dict[str, str]] = {
 def furnish(folder: Path) -> Path:
     """Make the folder."""
     _texts(folder)
+    _models(folder)
     with chdir(folder):
         for name, options in RUNS.items():
             own = {} if name == "toy" else QUICK
@@ -209,3 +211,12 @@ def _corrections(folder: Path) -> None:
     kept.note(("en", "fr"), [TranslationRecord("two", "deux", "m")])
     kept.close()
     Keys.make("ann", folder / "mine")
+
+
+def _models(folder: Path) -> None:
+    """Models of other programs: one of Marian, one with two vocabularies to choose from, and one of Hugging Face."""
+    test_marian.folder_of(folder / "marian", test_marian.PLAIN)
+    several = test_marian.folder_of(folder / "marians", test_marian.PLAIN)
+    for name in ("vocab.a.yml", "vocab.b.yml"):
+        shutil.copy(several / "vocab.yml", several / name)
+    test_huggingface.folder_of(folder / "huggingface", test_huggingface.trained_segmenter())

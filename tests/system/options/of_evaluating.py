@@ -128,6 +128,16 @@ TABLE: dict[str, Effects] = {
         "--to": Effect("report runs/many --sentences tabbed.tsv -o page.html", "--to de", "page.html", "--to fr"),
         "--threads": computing(REPORT),
     },
+    "import": {
+        "--output": Effect("import marian", "--output other", "files", "-o runs/marian", "other"),
+        "--source": Effect("import marian -o other", "--source en", "other/config.yaml", "", "[en]"),
+        "--target": Effect("import marian -o other", "--target fr", "other/config.yaml", "", "target: fr"),
+        "--vocabulary": Effect("import marians -o other", "--vocabulary marians/vocab.a.yml", "code"),
+        "--positions": Effect(
+            "import huggingface -o other", "--positions huggingface", "other/config.yaml", "", "sinusoidal_halves"
+        ),
+        "--license": Effect("import marian -o other", "--license CC-BY-4.0", "other/README.md", "", "CC-BY-4.0"),
+    },
     "average": {
         "--output": Effect("average runs/toy", "--output other", "files", "-o mean", "other"),
         "--last": Effect("average runs/toy -o mean", "--last 1", "mean"),
