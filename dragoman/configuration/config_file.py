@@ -77,9 +77,12 @@ def _plain(value: Any, key: str) -> Any:
     raise arguments.unexpected(value, f"overrides: {key}", "text, numbers, true, false or null, lists or mappings")
 
 
-def check(config: Config, checks: Sequence[Check]) -> None:
-    """Check a configuration that was made in Python. Raises ConfigError with all its problems."""
-    problems = _drop_consequences(_problems(config, [required, contradictions, *checks]))
+def check(config: Config, checks: Sequence[Check], *, of_run: bool = False) -> None:
+    """Check a configuration that was made in Python. That `of_run` with weights needs no data. Raises ConfigError with
+    all its problems.
+    """
+    needed = required_of_run if of_run else required
+    problems = _drop_consequences(_problems(config, [needed, contradictions, *checks]))
     if problems:
         raise ConfigError("\n".join(map(str, problems)))
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from dragoman.configuration import config_file
+from dragoman.configuration import config_file, sections
 from dragoman.configuration.config import Config
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import Vocabulary
@@ -30,7 +30,7 @@ CHUNK = 1 << 20
 
 def write(foreign: ForeignModel, path: Path, languages: tuple[str, str], license_name: str) -> None:
     """Write the run to a folder that does not exist yet, or is empty; all of it or nothing. UserError otherwise."""
-    config = complete(Config.model_validate(_configuration(foreign, path, languages)))
+    config = _checked(_configuration(foreign, path, languages))
     source, target = (
         _language(name, side) for name, side in zip(languages, (foreign.source, foreign.target), strict=True)
     )
@@ -66,6 +66,15 @@ def _configuration(foreign: ForeignModel, path: Path, languages: tuple[str, str]
         "constraints": ["no_unknown"],
         "replace_unk": False,
     }
+
+
+def _checked(values: dict[str, Any]) -> Config:
+    """The complete configuration. UserError for what could not be read as that of a run, such as a missing language."""
+    config, problems, _ = sections.validate(Config, values)
+    if config is None:
+        raise UserError("; ".join(map(str, problems)))
+    config_file.check(config, [], of_run=True)
+    return complete(config)
 
 
 def _language(name: str, side: Side) -> Language:

@@ -246,6 +246,23 @@ def test_a_run_says_where_it_is_from(tmp_path: Path) -> None:
     assert "training data" not in dict(facts(run))
 
 
+@pytest.mark.parametrize(
+    ("languages", "message"),
+    [
+        (("", "de"), "data.source: must not be empty"),
+        (("en", ""), "data.target: required"),
+        (("en", "en"), "data.target: 'en' is also data.source"),
+    ],
+)
+def test_languages_that_a_run_cannot_have_are_refused(languages: tuple[str, str], message: str, tmp_path: Path) -> None:
+    foreign = table.read(folder_of(tmp_path / "marian", PLAIN))
+    with pytest.raises(UserError) as raised:
+        imported_run.write(foreign, tmp_path / "run", languages, "")
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize("there", ["file", "folder"])
 def test_what_is_there_is_left_alone(there: str, tmp_path: Path) -> None:
     checkpoint, run = table.read(folder_of(tmp_path / "marian", PLAIN)), tmp_path / "run"
