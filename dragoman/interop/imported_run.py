@@ -1,10 +1,9 @@
 """Writes a checkpoint of another program as a run, on which every command works."""
 
-import hashlib
 import json
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from dragoman.configuration.config import Config
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import Vocabulary
 from dragoman.errors import UserError
+from dragoman.files.reading import compute_sha256
 from dragoman.files.writing import write_atomically
 from dragoman.interop.foreign_model import ForeignModel, Side
 from dragoman.model import build
@@ -24,8 +24,6 @@ from dragoman.model.weights import load_weights, weights, write_tensors
 from dragoman.run.folder import FORM, PROGRAM, RunFolder
 from dragoman.training.checks import complete
 from dragoman.version import __version__
-
-CHUNK = 1 << 20
 
 
 def write(foreign: ForeignModel, path: Path, languages: tuple[str, str], license_name: str) -> None:
@@ -39,7 +37,7 @@ def write(foreign: ForeignModel, path: Path, languages: tuple[str, str], license
     load_weights(model, tensors, foreign.files[0])
     origin = {
         "program": foreign.program,
-        "files": {file.name: _digest(file) for file in foreign.files},
+        "files": {file.name: compute_sha256(file) for file in foreign.files},
         "license": license_name,
     }
     with _new_folder(path) as place:
@@ -90,14 +88,13 @@ def _new_folder(path: Path) -> Iterator[Path]:
     """A folder beside the new one, which takes its place when all is written."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UserError(f"{path}: exists already; choose another folder")
+    place = path.parent / f".{path.name}-{secrets.token_hex(4)}"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        place = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+        place.mkdir(parents=True)
     except OSError as error:
         raise UserError(f"{path}: cannot write ({error.strerror or error})") from error
     try:
         yield place
-        place.chmod(0o777 & ~_umask())
         if path.is_dir():
             path.rmdir()
         os.replace(place, path)
@@ -105,20 +102,6 @@ def _new_folder(path: Path) -> Iterator[Path]:
         raise UserError(f"{path}: cannot write ({error.strerror or error})") from error
     finally:
         shutil.rmtree(place, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(CHUNK):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def _write(path: Path, text: str) -> None:

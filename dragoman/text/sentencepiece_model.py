@@ -12,13 +12,13 @@ import sentencepiece
 from dragoman.configuration.values import Text
 from dragoman.errors import UserError
 from dragoman.text.pretokenizer import Pretokenizer, punctuation
-from dragoman.text.tokenizer import SPACE, InsufficientCorpusError, Tokenizer, spell
+from dragoman.text.tokenizer import InsufficientCorpusError, PieceTokenizer
 
 _LANGUAGE = re.compile(r">>[^<>\s]{1,40}<<")  # as OPUS-MT spells target languages
 
 
 @final
-class SentencePiece(Tokenizer):
+class SentencePiece(PieceTokenizer):
     """The pieces of the sentencepiece file `model`, which is not learned but taken as it is.
 
     Its own normalization comes after ours. It may lose what it regards as no difference (of spaces, of width, of
@@ -74,21 +74,6 @@ class SentencePiece(Tokenizer):
             return [language[0], *self.encode(text[language.end() :])]
         symbols: list[str] = self._processor.encode(text, out_type=str)
         return symbols
-
-    def surfaces(self, symbols: Sequence[str]) -> list[str]:
-        surfaces = spell(symbols)
-        for index, surface in enumerate(surfaces):
-            if surface:  # sentencepiece adds a space before every text
-                surfaces[index] = surface.removeprefix(" ")
-                break
-        return surfaces
-
-    def single_spaced(self, symbols: Sequence[str], begin: int = 0) -> list[str]:
-        spaced = list(symbols)
-        for number in range(max(1, begin), len(spaced)):
-            if symbols[number - 1] == SPACE:
-                spaced[number] = symbols[number].removeprefix(SPACE)
-        return spaced
 
     def learned(self) -> bytes:
         model = base64.b64encode(self._processor.serialized_model_proto()).decode()

@@ -15,7 +15,7 @@ import sentencepiece
 from dragoman.configuration.values import Count, Positive, Rate
 from dragoman.text.pretokenizer import Pretokenizer, punctuation
 from dragoman.text.subword_sampling import LatticeSampler, MergeDropout, Sampler
-from dragoman.text.tokenizer import SPACE, InsufficientCorpusError, Numbers, Tokenizer, escape, flat, spell
+from dragoman.text.tokenizer import SPACE, InsufficientCorpusError, Numbers, PieceTokenizer, escape, flat
 
 FITTING_LINES = 1_000_000  # the inventory is learned from a sample of a longer corpus, if its lines can be counted
 FITTING_CHARACTERS = 1_000  # longer lines are split for learning: sentencepiece skips lines over a limit
@@ -35,7 +35,7 @@ class TooManyCharactersError(InsufficientCorpusError):
     """The characters of the corpus do not fit into the inventory."""
 
 
-class Subword(Tokenizer):
+class Subword(PieceTokenizer):
     """Pieces of words, learned from the text itself; nothing is unknown, and decoding restores every text exactly.
 
     Spaces are part of the symbols. A character without a symbol is spelled by its UTF-8 bytes, for which 256 symbols
@@ -144,21 +144,6 @@ class Subword(Tokenizer):
     @abstractmethod
     def sampler(self, scores: Mapping[str, float]) -> Sampler:
         """A sampler of segmentations into pieces with these scores."""
-
-    def surfaces(self, symbols: Sequence[str]) -> list[str]:
-        surfaces = spell(symbols)
-        for index, surface in enumerate(surfaces):
-            if surface:  # sentencepiece adds a space before every text
-                surfaces[index] = surface.removeprefix(" ")
-                break
-        return surfaces
-
-    def single_spaced(self, symbols: Sequence[str], begin: int = 0) -> list[str]:
-        spaced = list(symbols)
-        for number in range(max(1, begin), len(spaced)):
-            if symbols[number - 1] == SPACE:
-                spaced[number] = symbols[number].removeprefix(SPACE)
-        return spaced
 
     def learned(self) -> bytes:
         model: bytes = self._processor.serialized_model_proto()

@@ -177,3 +177,22 @@ def spell(symbols: Sequence[str]) -> list[str]:
 def _bytes(symbol: str) -> bytes:
     match = _BYTE.fullmatch(symbol)
     return bytes.fromhex(match[1]) if match else symbol.replace(SPACE, " ").encode("utf-8", "replace")
+
+
+class PieceTokenizer(Tokenizer):
+    """A tokenizer whose symbols are pieces of sentencepiece."""
+
+    def surfaces(self, symbols: Sequence[str]) -> list[str]:
+        surfaces = spell(symbols)
+        for index, surface in enumerate(surfaces):
+            if surface:  # sentencepiece adds a space before every text
+                surfaces[index] = surface.removeprefix(" ")
+                break
+        return surfaces
+
+    def single_spaced(self, symbols: Sequence[str], begin: int = 0) -> list[str]:
+        spaced = list(symbols)
+        for number in range(max(1, begin), len(spaced)):
+            if symbols[number - 1] == SPACE:
+                spaced[number] = symbols[number].removeprefix(SPACE)
+        return spaced
