@@ -15,18 +15,39 @@ from dragoman.model.shapes import Float
 CellState = tuple[Tensor, ...]  # the output h first, each (B, D)
 
 
-class Cell(nn.Module, ABC):
-    """One step of a recurrence: `state = cell(projected input, state)`.
+class Recurrence(nn.Module, ABC):
+    """One step of a recurrence: `state = recurrence(projected input, state)`.
 
     The input enters through `project`, which is linear: inputs known before the loop are projected for all steps at
     once; parts known only inside the loop are projected there and added.
+    """
+
+    size: int  # D
+    components = 1  # tensors in a state
+
+    @abstractmethod
+    def project(self, part: Float[Tensor, "*rows I"], first: int = 0) -> Float[Tensor, "*rows G"]:
+        """Apply the columns of the input matrix from `first` on to this part of the input."""
+
+    @abstractmethod
+    def forward(
+        self, projected: Float[Tensor, "B G"], state: CellState, mask: Float[Tensor, "B D"] | None = None
+    ) -> CellState:
+        """One step; `mask` is the variational dropout of the hidden state before the recurrent matrix."""
+
+    def zeros(self, like: Tensor) -> CellState:
+        """The zero state for the rows of `like` (B, ...)."""
+        return (like.new_zeros(like.size(0), self.size),) * self.components
+
+
+class Cell(Recurrence):
+    """A recurrence with one matrix for the input, one for the state, and gates.
 
     With `layer_norm`, the projected input and the recurrent projection are each normalized before they and the biases
     are added, and so is the LSTM's c before it enters h (Ba, Kiros and Hinton 2016, equations 20-22; GRUs likewise).
     """
 
     gates: int
-    components = 1  # tensors in a state
     kernel: Callable[..., tuple[Tensor, ...]] | None = None  # torch's kernel for whole sequences, if it has one
 
     def __init__(self, input_size: int, size: int, *, layer_norm: bool = False) -> None:
@@ -64,14 +85,9 @@ class Cell(nn.Module, ABC):
     def recur(self, hidden: Float[Tensor, "B D"]) -> Float[Tensor, "B G"]:
         return normalized_linear(hidden, self.weight_hidden, self.bias_hidden, self.norm_hidden)
 
-    def zeros(self, like: Tensor) -> CellState:
-        """The zero state for the rows of `like` (B, ...)."""
-        return (like.new_zeros(like.size(0), self.size),) * self.components
-
     def forward(
         self, projected: Float[Tensor, "B G"], state: CellState, mask: Float[Tensor, "B D"] | None = None
     ) -> CellState:
-        """One step; `mask` is the variational dropout of the hidden state before the recurrent matrix."""
         hidden = state[0] if mask is None else state[0] * mask
         if self.norm_input is not None:
             projected = self.norm_input(projected) + self.bias_input
@@ -178,22 +194,21 @@ Transitions: TypeAlias = Annotated[int, Field(ge=0, le=20)]
 
 
 @final
-class DeepCell(Cell):
+class DeepCell(Recurrence):
     """Several cells in one step: the first reads the input, each transition only the state of the cell before (deep
     transition: Pascanu et al. 2014; Miceli Barone et al. 2017).
     """
 
     def __init__(self, kind: CellKind, input_size: int, size: int, transitions: int, *, layer_norm: bool) -> None:
-        super(Cell, self).__init__()  # its parameters are those of its cells
+        super().__init__()
         self.size = size
         self.first = CELLS[kind](input_size, size, layer_norm=layer_norm)
-        self.gates, self.components = self.first.gates, self.first.components
+        self.components = self.first.components
         cells = [CELLS[kind](0, size, layer_norm=layer_norm) for _ in range(transitions)]
         for cell in cells:  # without an input
             cell.register_parameter("weight_input", None)
             cell.norm_input = None
         self.transitions = nn.ModuleList(cells)
-        self.norm_input = None  # the first cell has its own
 
     def project(self, part: Float[Tensor, "*rows I"], first: int = 0) -> Float[Tensor, "*rows G"]:
         return self.first.project(part, first)
@@ -207,11 +222,10 @@ class DeepCell(Cell):
             state = cell(cell.bias_input.expand(projected.size(0), -1), state, mask)
         return state
 
-    def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
-        raise NotImplementedError("each of its cells has its own update")
 
-
-def build_cell(kind: CellKind, input_size: int, size: int, *, layer_norm: bool = False, transitions: int = 0) -> Cell:
+def build_cell(
+    kind: CellKind, input_size: int, size: int, *, layer_norm: bool = False, transitions: int = 0
+) -> Recurrence:
     """A cell of this kind, with transitions after it if there are any."""
     if transitions:
         return DeepCell(kind, input_size, size, transitions, layer_norm=layer_norm)

@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from dragoman import torch_internals
 from dragoman.model.linear import is_default_backend, loop_backend
-from dragoman.model.recurrent import Cell, CellState
+from dragoman.model.recurrent import Cell, CellState, Recurrence
 from dragoman.model.shapes import Bool, Float
 
 _kernels: ContextVar[bool] = ContextVar("kernels", default=True)
@@ -27,7 +27,7 @@ def without_kernels() -> Iterator[None]:
 
 
 def run_cell(
-    cell: Cell,
+    cell: Recurrence,
     inputs: Float[Tensor, "B S I"],
     real: Bool[Tensor, "B S"],
     *,
@@ -41,7 +41,13 @@ def run_cell(
     """
     if torch.compiler.is_exporting():
         return scan_cell(cell, inputs, real, backward=backward)
-    if mask is None and cell.norm_input is None and cell.kernel and _kernels_pay(cell, inputs):
+    if (
+        mask is None
+        and isinstance(cell, Cell)
+        and cell.kernel
+        and cell.norm_input is None
+        and _kernels_pay(cell, inputs)
+    ):
         with torch.autocast(inputs.device.type, enabled=False):
             return _run_kernel(cell, inputs.to(cell.weight_input.dtype), real, backward=backward)
     state = cell.zeros(inputs)
@@ -88,7 +94,7 @@ def _run_kernel(cell: Cell, inputs: Tensor, real: Tensor, *, backward: bool) -> 
     return outputs * real.unsqueeze(-1), final
 
 
-def scan_cell(cell: Cell, inputs: Tensor, real: Tensor, *, backward: bool) -> tuple[Tensor, CellState]:
+def scan_cell(cell: Recurrence, inputs: Tensor, real: Tensor, *, backward: bool) -> tuple[Tensor, CellState]:
     """As `run_cell`, exported: a loop of any length; a Python loop would keep the example's length."""
     names, parameters = zip(*cell.named_parameters(), strict=True)
 

@@ -19,7 +19,7 @@ from dragoman.model.dropout import Dropout
 from dragoman.model.linear import loop_backend
 from dragoman.model.memory import Memory, StateShape
 from dragoman.model.readout import READOUTS, ReadoutKind, ReadoutSizes, TanhReadout
-from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState, Transitions, build_cell
+from dragoman.model.recurrent import CELLS, CellKind, CellState, Recurrence, Transitions, build_cell
 from dragoman.model.shapes import Float
 
 Attend = Callable[[Tensor, Tensor, DecoderState], AttentionOutput]
@@ -119,7 +119,7 @@ class RnnDecoder(Decoder):
         second = timing.second_reads_context
         lowest = build(first_input_size, transitions=0 if second else transitions)
         cells = nn.ModuleList([lowest, *(build(size, transitions=upper_transitions) for _ in range(layers - 1))])
-        self.cells = cast(Sequence[Cell], cells)
+        self.cells = cast(Sequence[Recurrence], cells)
         self.second = build(context, transitions=transitions) if second else None
         self.residual = residual
         self.dropout = Dropout(dropout, variational)

@@ -10,7 +10,7 @@ from dragoman.configuration.components import OneOf
 from dragoman.model.attention.attention import AttentionOutput
 from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.dropout import Dropout
-from dragoman.model.recurrent import Cell, CellState
+from dragoman.model.recurrent import CellState, Recurrence
 from dragoman.model.shapes import Float
 
 Attend = Callable[[Float[Tensor, "R D"]], AttentionOutput]  # attends with a query
@@ -35,7 +35,7 @@ class Timing(ABC):
     first_reads_context = False
     second_reads_context = False
 
-    def __init__(self, first: Cell, second: Cell | None, column: int, dropout: Dropout) -> None:
+    def __init__(self, first: Recurrence, second: Recurrence | None, column: int, dropout: Dropout) -> None:
         self._first = first
         self._second = second
         self._column = column

@@ -11,7 +11,7 @@ from dragoman.model.dropout import Dropout
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.encoder.trees import Trees
 from dragoman.model.memory import Memory, StateShape
-from dragoman.model.recurrent import CELLS, Cell, CellKind, CellState, Transitions, build_cell
+from dragoman.model.recurrent import CELLS, CellKind, CellState, Recurrence, Transitions, build_cell
 from dragoman.model.shapes import Bool, Float
 from dragoman.model.unrolled import run_cell
 
@@ -68,7 +68,7 @@ class RnnEncoder(Encoder):
             )
             for inputs in sizes
         )
-        self.layers = cast(Iterable[Iterable[Cell]], layer_list)
+        self.layers = cast(Iterable[Iterable[Recurrence]], layer_list)
         self.trees = Trees(self.size) if trees else None
         self.dropout = Dropout(dropout, variational)
         self.recurrent_dropout = Dropout(recurrent_dropout)
@@ -87,7 +87,9 @@ class RnnEncoder(Encoder):
             states = self.trees(states, mask)
         return Memory(states, mask, tuple(finals))
 
-    def _layer(self, number: int, cells: Iterable[Cell], states: Tensor, mask: Tensor) -> tuple[Tensor, CellState]:
+    def _layer(
+        self, number: int, cells: Iterable[Recurrence], states: Tensor, mask: Tensor
+    ) -> tuple[Tensor, CellState]:
         """All directions of one layer, concatenated: states (B, S, H) and the final state."""
         runs = []
         count = len(self.backward)
