@@ -93,8 +93,8 @@ def fill(
     if target is None and kind.binary:
         raise UserError(f"{shown(path)}: documents require an output file (-o FILE)")
     passages = [split_text(line.text, names[0], sentences=kind.prose) for line in document.lines]
-    if exact and (recall := translator.processor.model_inputs.recall):
-        passages = [_as_remembered(passage, recall.memory) for passage in passages]
+    if exact and (translation_memory := translator.processor.model_inputs.translation_memory):
+        passages = [_as_remembered(passage, translation_memory.memory) for passage in passages]
     translations = iter(_translated([sentence for passage in passages for sentence in passage.sentences], translate))
     done = [TranslatedText(passage, tuple(next(translations) for _ in passage.sentences)) for passage in passages]
     written = document.written(done)

@@ -227,7 +227,7 @@ def _checked(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) ->
     return keywords, problems
 
 
-@cache  # searches are built for each sentence
+@cache  # a search is built, and its options are checked, at each call that names one
 def _parameters(constructor: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """The keyword-only parameters with evaluated annotations (those of other parameters may not be importable)."""
     parameters = inspect.signature(constructor).parameters.values()

@@ -61,7 +61,7 @@ def unknown_part(model: Seq2Seq) -> str:
     for embedding in (model.target_embedding, *(reader.embedding for reader in model.readers)):
         if embedding is not None and embedding.reads_characters:
             return "an embedding of characters"
-    if not model.alignment_model.direct:
+    if not model.alignment_model.reads_one_step:
         return "hard attention of order: 1"
     return "" if model.output.portable else f"the output {type(model.output).__name__}"
 

@@ -7,9 +7,8 @@ from torch import Tensor, nn
 
 from dragoman.data.batch import TokenBatch
 from dragoman.deployment import graphs
-from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.output.output import Readout
-from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.seq2seq import ModelState, Seq2Seq
 from dragoman.model.state import map_tensors
 from dragoman.torch_internals import shared_onnx_registry
 
@@ -102,7 +101,7 @@ def _state(
     sentences: int = SENTENCES_TRACED,
     positions: int = POSITIONS_TRACED,
     steps: int = STEPS_TRACED,
-) -> DecoderState:
+) -> ModelState:
     """Return a state after some steps; before the first step, axes may have length 0, which cannot be traced."""
     ids, mask = _source(sentences, positions)
     state = model.begin((TokenBatch(ids, mask),))
@@ -111,7 +110,7 @@ def _state(
     return state
 
 
-def _state_inputs(model: Seq2Seq, state: DecoderState) -> tuple[list[Input], list[Input]]:
+def _state_inputs(model: Seq2Seq, state: ModelState) -> tuple[list[Input], list[Input]]:
     """Return the tensors of a state: those that change from step to step, and those of the source.
 
     The meaning of an axis is found by comparison with states of fewer sentences, shorter sentences, and fewer steps.
@@ -173,7 +172,7 @@ class _Start(nn.Module):
 class _Step(nn.Module):
     """Maps symbols (R) and the tensors of a state to features, attention and the tensors that have changed."""
 
-    def __init__(self, model: Seq2Seq, like: DecoderState) -> None:
+    def __init__(self, model: Seq2Seq, like: ModelState) -> None:
         super().__init__()
         self.model = model
         self.like = like

@@ -30,7 +30,7 @@ Predict = Callable[[Float[Tensor, "N F"], Callable[[], Float[Tensor, "N S"]]], D
 class AlignmentModel(ABC):
     """`p(y_t | y_<t)` from the decoder's reading of `y_<t`; `step_state`, initially (), is passed from step to step."""
 
-    direct: ClassVar[bool]  # whether it reads one decoder step only, so that references can be scored all at once
+    reads_one_step: ClassVar[bool]  # of the decoder, so that references can be scored all at once
 
     @abstractmethod
     def step(
@@ -57,7 +57,7 @@ class AlignmentModel(ABC):
 class IndependentAlignment(AlignmentModel):
     """`p(y_t | y_<t) = output(features_t)`."""
 
-    direct = True
+    reads_one_step = True
 
     def step(
         self,
@@ -94,7 +94,7 @@ class ChainedAlignment(AlignmentModel):
     Figures are expectations over z_t.
     """
 
-    direct = False
+    reads_one_step = False
 
     def __init__(self, chain: Chain) -> None:
         self.chain = chain  # the decoder's

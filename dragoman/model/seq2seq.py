@@ -12,7 +12,7 @@ from dragoman.data.vocabulary import BOS, EOS, UNK
 from dragoman.model.alignment_model import AlignmentModel, IndependentAlignment
 from dragoman.model.attention.terms.term import AttentionTerm
 from dragoman.model.bridge import Bridge
-from dragoman.model.decoder.decoder import Decoder, DecoderState, DecoderStep, Unrolled
+from dragoman.model.decoder.decoder import Decoder, DecoderState, Unrolled
 from dragoman.model.decoder.decoder_input import DecoderInput
 from dragoman.model.embedding import Embedding
 from dragoman.model.encoder.source_encoder import SourceEncoder
@@ -40,7 +40,7 @@ class ForwardPass(NamedTuple):
     """The results of teacher forcing over a batch, before the loss: nested tuples of tensors."""
 
     memories: tuple[Memory, ...]
-    state: DecoderState  # before the first target symbol
+    state: "ModelState"  # before the first target symbol
     unrolled: Unrolled
 
 
@@ -61,13 +61,31 @@ class SourceState(NamedTuple):
     output: Any
 
 
+class ModelState(NamedTuple):
+    """The state of the model between two steps, from the states of its parts: like `DecoderState`, with a row for each
+    hypothesis in `step_state` and `masks`, and a row for each sentence in `source_state`.
+    """
+
+    step_state: StepState
+    source_state: SourceState
+    masks: Any  # of the decoder
+
+
+class ModelStep(NamedTuple):
+    """The result of one step: features for the output layer, attention weights, and the state after the step."""
+
+    features: Float[Tensor, "B F"]
+    weights: Float[Tensor, "B S"]
+    state: ModelState
+
+
 @final
-class Seq2Seq(nn.Module, Predictor[DecoderState]):
+class Seq2Seq(nn.Module, Predictor[ModelState]):
     """An attentional encoder-decoder, `P(y | x) = prod_t P(y_t | y_<t, x)`.
 
     `start_symbol` is what the decoder reads before its first word: `<s>`, `</s>` as in CN's text, or a zero
-    vector instead of `<s>` (Marian, Nematus). The `step_state` and `source_state` of the model consist of the states
-    of its parts.
+    vector instead of `<s>` (Marian, Nematus). `alignment_model` computes the distribution of a step from decoder and
+    output: from the decoder's step alone, or, with hard attention, as a sum over all positions it may have drawn.
     """
 
     def __init__(self, parts: Parts, start_symbol: StartSymbol = "bos") -> None:
@@ -110,32 +128,32 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         """One memory for each source."""
         return tuple(reader(source) for reader, source in zip(self.readers, sources, strict=True))
 
-    def start(self, memories: tuple[Memory, ...]) -> DecoderState:
+    def start(self, memories: tuple[Memory, ...]) -> ModelState:
         """The state before the first target symbol."""
         attended_memories = tuple(
             memory for reader, memory in zip(self.readers, memories, strict=True) if reader.attended
         )
         step_state, source_state, masks = self.decoder.start(attended_memories, self.bridge(memories))
         inputs, mapped = self.inputs.start(memories)
-        return DecoderState(
+        return ModelState(
             StepState(step_state, inputs), SourceState(source_state, mapped, self.output.prepare(memories)), masks
         )
 
-    def begin(self, sources: tuple[SourceBatch, ...]) -> DecoderState:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> ModelState:
         """The state before the first target symbol of these sources."""
         return self.start(self.encode(sources))
 
-    def step(self, symbols: Int[Tensor, "R"], state: DecoderState) -> DecoderStep:
+    def step(self, symbols: Int[Tensor, "R"], state: ModelState) -> ModelStep:
         """Read one symbol per row; the output predicts the next one from the features (`readout`)."""
         embedded, inputs = self._embed_symbols(symbols, state)
         features, weights, after = self.decoder.step(embedded, self.decoder_state(state))
-        return DecoderStep(features, weights, _next_state(state, after, inputs, state.step_state.alignment_model))
+        return ModelStep(features, weights, _next_state(state, after, inputs, state.step_state.alignment_model))
 
-    def predict(self, symbols: Int[Tensor, "R"], state: DecoderState) -> Prediction[DecoderState]:
+    def predict(self, symbols: Int[Tensor, "R"], state: ModelState) -> Prediction[ModelState]:
         """One step of a search: read one symbol per row, predict the next."""
         return self.predict_by(self.output, symbols, state)
 
-    def predict_by(self, output: Output, symbols: Int[Tensor, "R"], state: DecoderState) -> Prediction[DecoderState]:
+    def predict_by(self, output: Output, symbols: Int[Tensor, "R"], state: ModelState) -> Prediction[ModelState]:
         """As `predict`, with another output layer."""
 
         def distribution(features: Tensor, weights: Callable[[], Tensor]) -> Distribution:
@@ -155,29 +173,29 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
             output_distribution.statistics,
         )
 
-    def expand(self, candidates: Continuations, step: Prediction[DecoderState]) -> Continuations:
+    def expand(self, candidates: Continuations, step: Prediction[ModelState]) -> Continuations:
         return self.output.expand(candidates, step.state.step_state.output)
 
-    def restrict_to(self, symbols: Int[Tensor, "C"]) -> Predictor[DecoderState]:
-        output = self.output.restrict_to(symbols) if self.alignment_model.direct else None
+    def restrict_to(self, symbols: Int[Tensor, "C"]) -> Predictor[ModelState]:
+        output = self.output.restrict_to(symbols) if self.alignment_model.reads_one_step else None
         return self if output is None else RestrictedPredictor(self, partial(self.predict_by, output))
 
     def reorder(
-        self, state: DecoderState, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None
-    ) -> DecoderState:
+        self, state: ModelState, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None
+    ) -> ModelState:
         source_state = state.source_state if sentences is None else select_rows(state.source_state, sentences)
-        return DecoderState(select_rows(state.step_state, rows), source_state, select_rows(state.masks, rows))
+        return ModelState(select_rows(state.step_state, rows), source_state, select_rows(state.masks, rows))
 
-    def extend(self, state: DecoderState, sources: tuple[SourceBatch, ...]) -> DecoderState:
+    def extend(self, state: ModelState, sources: tuple[SourceBatch, ...]) -> ModelState:
         """The state, with one row per sentence, after more of the sources has arrived; the step state is kept."""
         fresh = self.begin(sources)
-        return DecoderState(extend_state(state.step_state, fresh.step_state), fresh.source_state, state.masks)
+        return ModelState(extend_state(state.step_state, fresh.step_state), fresh.source_state, state.masks)
 
-    def unroll(self, state: DecoderState, targets: Int[Tensor, "B T"]) -> Unrolled:
+    def unroll(self, state: ModelState, targets: Int[Tensor, "B T"]) -> Unrolled:
         """All steps over a reference: the decoder reads the start symbol and the reference without its last symbol."""
         return self.decoder.unroll(self.embed_targets(targets, state), self.decoder_state(state))
 
-    def embed_targets(self, targets: Int[Tensor, "B T"], state: DecoderState) -> Float[Tensor, "B T E"]:
+    def embed_targets(self, targets: Int[Tensor, "B T"], state: ModelState) -> Float[Tensor, "B T E"]:
         """The embeddings that the decoder reads of a reference."""
         shifted = torch.cat([torch.full_like(targets[:, :1], self.start_id), targets[:, :-1]], dim=1)
         return self.inputs.unroll(shifted, state.step_state.inputs, state.source_state.inputs)
@@ -194,7 +212,7 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
 
     def score(self, batch: Batch) -> ScoredBatch:
         """Score given pairs under teacher forcing."""
-        if not self.alignment_model.direct:
+        if not self.alignment_model.reads_one_step:
             return super().score(batch)
         state = self.begin(batch.sources)
         unrolled, real = self.unroll(state, batch.target.ids), batch.target.mask
@@ -207,13 +225,14 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         }
         return ScoredBatch(log_probs, correct, self.by_source(unrolled.weights, state), statistics)
 
-    def readouts(self, unrolled: Unrolled, batch: Batch, state: DecoderState) -> Readout:
+    def readouts(self, unrolled: Unrolled, batch: Batch, state: ModelState) -> Readout:
         """The output's readout of the real symbols of a reference."""
         real = batch.target.mask
         readout = self.readout(
             unrolled.features[real], lambda: unrolled.weights[real], lambda: real.nonzero()[:, 0], state
         )
         spelled = batch.target.spelled
+        # Two outputs need more of the batch: one is normalized over a portion of the vocabulary, one spells words.
         return readout._replace(portion=batch.target.portion, words=spelled and spelled.characters)
 
     def readout(
@@ -221,7 +240,7 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         features: Float[Tensor, "N F"],
         weights: Callable[[], Float[Tensor, "N S"]],
         sentences: Callable[[], Int[Tensor, "N"]] | None,
-        state: DecoderState,
+        state: ModelState,
     ) -> Readout:
         """The input of the output layer for some rows: features and, if it reads the source, the attention weights and
         the number of each row's sentence. Without `sentences`, every sentence has equally many neighboring rows.
@@ -232,26 +251,26 @@ class Seq2Seq(nn.Module, Predictor[DecoderState]):
         numbers = sentences() if sentences else _sentence_numbers(prepared, len(features))
         return Readout(features, self.by_source(weights(), state), numbers, prepared)
 
-    def by_source(self, weights: Float[Tensor, "*_ S"], state: DecoderState) -> tuple[Float[Tensor, "*_ _"], ...]:
+    def by_source(self, weights: Float[Tensor, "*_ S"], state: ModelState) -> tuple[Float[Tensor, "*_ _"], ...]:
         """The weights of one or several steps on each source (of width 0 on one that only starts the decoder), and on a
         sentinel if there is one.
         """
         rest = iter(self.decoder.by_source(weights, self.decoder_state(state)))
         return (*(next(rest) if reader.attended else weights[..., :0] for reader in self.readers), *rest)
 
-    def decoder_state(self, state: DecoderState) -> DecoderState:
+    def decoder_state(self, state: ModelState) -> DecoderState:
         """The decoder's part of a state."""
         return DecoderState(state.step_state.decoder, state.source_state.decoder, state.masks)
 
-    def _embed_symbols(self, symbols: Int[Tensor, "R"], state: DecoderState) -> tuple[Float[Tensor, "R E"], Any]:
+    def _embed_symbols(self, symbols: Int[Tensor, "R"], state: ModelState) -> tuple[Float[Tensor, "R E"], Any]:
         """Embed one symbol per row; a symbol outside the vocabulary becomes `<unk>`."""
         symbols = symbols.masked_fill(symbols >= self.target_embedding.symbols, UNK)
         return self.inputs.step(symbols, state.step_state.inputs, state.source_state.inputs)
 
 
 def _next_state(
-    state: DecoderState, decoder: DecoderState, inputs: Any, alignment_model: Any, output: Any = ()
-) -> DecoderState:
+    state: ModelState, decoder: DecoderState, inputs: Any, alignment_model: Any, output: Any = ()
+) -> ModelState:
     """The state after a step, from the states of its parts."""
     return state._replace(step_state=StepState(decoder.step_state, inputs, alignment_model, output))
 

@@ -95,10 +95,10 @@ class BestFinished(Strategy):
         """
         beam: list[HypothesisNode] = []
         for rank, candidate in enumerate(candidates):
-            node = step.first + candidate.row
+            parent = step.first + candidate.row
             if candidate.symbol != EOS:
                 beam.append(
-                    HypothesisNode(node, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface)
+                    HypothesisNode(parent, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface)
                 )
                 if len(beam) == self.beam_width:  # before another candidate is created
                     break
@@ -115,12 +115,12 @@ class BestFinished(Strategy):
             insort(sentence.finished, FinishedHypothesis(node, candidate.log_prob, score), key=lambda end: -end.score)
             del sentence.finished[self.max_finished :]
 
-    def done(self, sentence: SentenceBeam, limit: int) -> bool:
+    def done(self, sentence: SentenceBeam, last_step: int) -> bool:
         """Return whether no open hypothesis can still enter the `n_best` finished ones."""
         if len(sentence.finished) < self.n_best:
             return False
-        # The first of the beam has the highest log P; |y| counts the end symbol, hence one more than the limit.
-        return sentence.finished[self.n_best - 1].score >= self.ranking.bound(sentence.beam[0].total, limit + 1)
+        # The first of the beam has the highest log P; |y| counts the end symbol, hence one more than the last step.
+        return sentence.finished[self.n_best - 1].score >= self.ranking.bound(sentence.beam[0].total, last_step + 1)
 
 
 @final
@@ -138,11 +138,11 @@ class ShrinkingBeam(BestFinished):
             if candidate.symbol == EOS:
                 self.finish(sentence, candidate, step)
             else:
-                node = step.first + candidate.row
+                parent = step.first + candidate.row
                 beam.append(
-                    HypothesisNode(node, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface)
+                    HypothesisNode(parent, candidate.symbol, candidate.log_prob, candidate.total, candidate.surface)
                 )
         sentence.beam = beam
 
-    def done(self, sentence: SentenceBeam, limit: int) -> bool:
-        return not sentence.beam or super().done(sentence, limit)
+    def done(self, sentence: SentenceBeam, last_step: int) -> bool:
+        return not sentence.beam or super().done(sentence, last_step)

@@ -21,7 +21,7 @@ from dragoman.search.hypothesis import FinishedHypothesis, Hypothesis, Hypothesi
 from dragoman.search.limits import check_number, forbid_end, force_end
 from dragoman.search.masking import RefusalMask, mask_log_probs
 
-StepCounts = Callable[[], Sequence[int]]
+StepCounts = Callable[[], Sequence[int]]  # a number of steps for each sentence; may grow while a source arrives
 
 
 class Deadline:
@@ -120,8 +120,8 @@ class Strategy(ABC):
         """
 
     @abstractmethod
-    def done(self, sentence: SentenceBeam, limit: int) -> bool:
-        """Return whether no better hypothesis can follow, given that the end is forced at step `limit`."""
+    def done(self, sentence: SentenceBeam, last_step: int) -> bool:
+        """Return whether no better hypothesis can follow, given that the end is forced at `last_step`."""
 
 
 class Decoding:
@@ -142,7 +142,7 @@ class Decoding:
         max_steps: StepCounts,
         device: torch.device,
         *,
-        min_steps: StepCounts = tuple,
+        min_steps: StepCounts = tuple,  # an empty tuple: no minimum
         constraint: Constraint | None = None,
         seeds: Sequence[int] = (),
         deadline: Deadline | None = None,
@@ -178,20 +178,21 @@ class Decoding:
         """Yield the prediction of each step, after its candidates have been kept."""
         sentences, length = self.sentences, 0  # those that go on, and how many symbols they have
         state = self.model.begin(sources)
-        constraint = self.constraint.start() if self.constraint else ()
+        constraint_state = self.constraint.start() if self.constraint else ()
         # Samples and diverse beams begin with several rows of a sentence; a beam begins with one and spreads.
         if sentences and len(sentences[0].beam) > 1:
             sentence_numbers = torch.arange(len(sentences), device=self.device).repeat_interleave(
                 len(sentences[0].beam)
             )
-            state, constraint = self.model.reorder(state, sentence_numbers), select_rows(constraint, sentence_numbers)
+            state = self.model.reorder(state, sentence_numbers)
+            constraint_state = select_rows(constraint_state, sentence_numbers)
         while sentences:
             if self.deadline:
                 self.deadline.check()
             rows = [node for sentence in sentences for node in sentence.beam]  # equally many of each
             symbols = torch.tensor([node.symbol for node in rows], device=self.device)
             if self.constraint and length:  # the start symbol is not part of the translation
-                constraint = self.constraint.advance(symbols, constraint)
+                constraint_state = self.constraint.advance(symbols, constraint_state)
             prediction = self.model.predict(symbols, state)
             step = SearchStep(paths, paths.add(rows, prediction), length + 1)
             max_steps = self.max_steps()
@@ -201,8 +202,8 @@ class Decoding:
             ]
             min_steps = self.min_steps()
             too_early = [length < min_steps[sentence.number] for sentence in sentences] if any(min_steps) else []
-            self._restrict(prediction, constraint, remaining, too_early)
-            candidates_by_sentence = self._expand_beams(rows, prediction, constraint, sentences)
+            self._restrict(prediction, constraint_state, remaining, too_early)
+            candidates_by_sentence = self._expand_beams(rows, prediction, constraint_state, sentences)
             for sentence, candidates in zip(sentences, candidates_by_sentence, strict=True):
                 self.strategy.keep(sentence, candidates, step)
             yield prediction
@@ -221,10 +222,10 @@ class Decoding:
             if sentences and parents != list(range(len(rows))):
                 kept_rows = torch.tensor(parents, device=self.device)
                 state = self.model.reorder(state, kept_rows, kept_sentences)
-                constraint = select_rows(constraint, kept_rows)
+                constraint_state = select_rows(constraint_state, kept_rows)
 
     def _restrict(
-        self, prediction: Prediction[Any], constraint: Any, remaining: Sequence[int], too_early: Sequence[bool]
+        self, prediction: Prediction[Any], constraint_state: Any, remaining: Sequence[int], too_early: Sequence[bool]
     ) -> None:
         """Set log P of forbidden symbols to -inf, in place. `remaining` is the number of symbols until the end of each
         sentence is forced; where `too_early`, the end symbol is forbidden.
@@ -233,7 +234,7 @@ class Decoding:
         rows_per_sentence = len(log_probs) // len(remaining)
         if self.constraint:
             remaining_by_row = torch.tensor(remaining, device=self.device).repeat_interleave(rows_per_sentence)
-            mask_log_probs(log_probs, prediction.symbols, self.constraint, constraint, remaining_by_row)
+            mask_log_probs(log_probs, prediction.symbols, self.constraint, constraint_state, remaining_by_row)
         # After the constraint, so that the end can be forced even where the constraint has ruled it out.
         ending = [index for index, symbols in enumerate(remaining) if symbols <= 0]
         force_end(log_probs, [index * rows_per_sentence + row for index in ending for row in range(rows_per_sentence)])
@@ -246,17 +247,22 @@ class Decoding:
             )
 
     def _expand_beams(
-        self, rows: list[HypothesisNode], prediction: Prediction[Any], constraint: Any, sentences: list[SentenceBeam]
+        self,
+        rows: list[HypothesisNode],
+        prediction: Prediction[Any],
+        constraint_state: Any,
+        sentences: list[SentenceBeam],
     ) -> Sequence[Iterable[Candidate]]:
         """Return the candidates of every sentence, best first.
 
         If a constraint requires symbols, each beam is divided into banks, which take turns: candidates that lack the
-        same number of required symbols form a bank.
+        same number of required symbols form a bank. A group is the rows that share a beam: all rows of a sentence, or
+        `beam_width` of them in diverse beam search.
         """
         rows_per_sentence = len(rows) // len(sentences)
-        progress = self.constraint.progress(constraint) if self.constraint else None
-        missing = progress if progress and progress.missing.any() else None
-        proposals = self._propose(prediction, constraint, missing, sentences)
+        progress = self.constraint.progress(constraint_state) if self.constraint else None
+        unmet = progress if progress and progress.missing.any() else None
+        proposals = self._propose(prediction, constraint_state, unmet, sentences)
         # One list for the whole batch: on a GPU, each copy to the CPU waits for all pending kernels.
         symbols = prediction.at(proposals.columns).tolist()
 
@@ -272,7 +278,7 @@ class Decoding:
         )
         expanded = self.model.expand([candidates(*columns) for columns in arguments], prediction)
         # A beam of one row cannot be divided into banks.
-        if not (self.constraint and missing and self.strategy.beam_width > 1):
+        if not (self.constraint and unmet and self.strategy.beam_width > 1):
             return expanded
         rows_per_group = min(rows_per_sentence, self.strategy.beam_width)
         groups = [
@@ -281,7 +287,7 @@ class Decoding:
             for group in group_by_row(candidates_of, rows_per_group, rows_per_sentence)
         ]
         banks = group_by_progress(
-            groups, rows, prediction, missing, self.constraint, constraint, self.strategy.beam_width
+            groups, rows, prediction, unmet, self.constraint, constraint_state, self.strategy.beam_width
         )
         groups_per_sentence = rows_per_sentence // rows_per_group
         return [
@@ -290,7 +296,11 @@ class Decoding:
         ]
 
     def _propose(
-        self, prediction: Prediction[Any], state: Any, missing: ConstraintProgress | None, sentences: list[SentenceBeam]
+        self,
+        prediction: Prediction[Any],
+        constraint_state: Any,
+        unmet: ConstraintProgress | None,
+        sentences: list[SentenceBeam],
     ) -> Proposals:
         """Return the strategy's proposals, without continuations that the constraint refuses.
 
@@ -305,10 +315,12 @@ class Decoding:
         rows_per_group = min(rows_per_sentence, self.strategy.beam_width)
         totals = log_probs.new_tensor([node.total for sentence in sentences for node in sentence.beam])
         dead = totals == float("-inf")  # rows that only pad the batch
-        refusals = RefusalMask(self.constraint, state, log_probs, prediction.symbols, rows_per_group, dead)
-        while missing and self.strategy.beam_width > 1:
+        refusals = RefusalMask(self.constraint, constraint_state, log_probs, prediction.symbols, rows_per_group, dead)
+        while unmet and self.strategy.beam_width > 1:
             # Check only continuations that the beam could keep; each check is expensive.
-            rows, symbols, *_ = find_contenders(prediction, missing, self.constraint, state, self.strategy.beam_width)
+            rows, symbols, *_ = find_contenders(
+                prediction, unmet, self.constraint, constraint_state, self.strategy.beam_width
+            )
             columns, _ = prediction.columns_or_none(symbols.unsqueeze(1))
             if not len(refusals.rule_out(rows, columns[:, 0])):
                 break

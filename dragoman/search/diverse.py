@@ -115,8 +115,8 @@ class DiverseBeam(Strategy):
             turns += _ranked(end for end in turn if end is not None)
         return [*_ranked(turns[: self.n_best]), *turns[self.n_best : self.max_finished]]
 
-    def done(self, sentence: SentenceBeam, limit: int) -> bool:
-        return all(self.beam.done(group, limit) for group in self.of_sentences[sentence.number])
+    def done(self, sentence: SentenceBeam, last_step: int) -> bool:
+        return all(self.beam.done(group, last_step) for group in self.of_sentences[sentence.number])
 
 
 def _ranked(ends: Iterable[FinishedHypothesis]) -> list[FinishedHypothesis]:

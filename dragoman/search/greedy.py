@@ -55,7 +55,7 @@ class SingleHypothesis(Strategy, ABC):
         else:
             sentence.beam = [HypothesisNode(node, best.symbol, best.log_prob, best.total, best.surface)]
 
-    def done(self, sentence: SentenceBeam, limit: int) -> bool:
+    def done(self, sentence: SentenceBeam, last_step: int) -> bool:
         return bool(sentence.finished)
 
 

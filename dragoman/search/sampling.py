@@ -176,7 +176,7 @@ class SamplingStrategy(Strategy):
                 )
         sentence.finished.sort(key=lambda end: -end.score)
 
-    def done(self, sentence: SentenceBeam, limit: int) -> bool:
+    def done(self, sentence: SentenceBeam, last_step: int) -> bool:
         return not sentence.beam
 
 

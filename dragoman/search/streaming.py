@@ -11,9 +11,8 @@ from torch import Tensor
 
 from dragoman.data.batch import SourceBatch, TokenBatch, pad_tokens
 from dragoman.data.vocabulary import EOS
-from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.predictor import Prediction, Predictor
-from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.seq2seq import ModelState, Seq2Seq
 from dragoman.model.shapes import Int
 from dragoman.search.constraints import Constraint
 from dragoman.search.decoding import Decoding
@@ -28,7 +27,7 @@ UNKNOWN = sys.maxsize  # the limit while the source may still go on
 class StreamState:
     """The model's state (None before its first input), and how many source and target symbols it has read."""
 
-    model: DecoderState | None
+    model: ModelState | None
     source: int
     target: int
 

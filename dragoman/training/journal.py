@@ -159,7 +159,7 @@ def _behind(row: dict[str, Any], progress: Progress) -> bool:
     """Return whether a row was written before this state; later rows will be written again."""
     if "final/loss" in row:
         return False
-    return bool(row["step"] <= (progress.validated if "valid/loss" in row else progress.step))
+    return bool(row["step"] <= (progress.last_validation if "valid/loss" in row else progress.step))
 
 
 def _board(folder: RunFolder, step: int) -> Any:

@@ -77,7 +77,7 @@ class Progress:
         return self.epoch + (self.position > 0)
 
     @property
-    def validated(self) -> int:
+    def last_validation(self) -> int:
         """The step of the last validation, -1 before the first."""
         return self.validations[-1].step if self.validations else -1
 
@@ -129,7 +129,7 @@ class Progress:
             first = error.errors()[0]
             raise UserError(f"not a training state ({dotted(first['loc'])}: {first['msg']})") from error
         # `reached` and the choice of weights read both; if they disagree, training would end at a wrong step.
-        if bool(progress.best) != bool(progress.validations) or progress.validated > progress.step:
+        if bool(progress.best) != bool(progress.validations) or progress.last_validation > progress.step:
             raise UserError("not a training state (its validations are not those of its steps)")
         return progress
 

@@ -84,7 +84,7 @@ def train(
         for line in run.data.left_out:
             journal.say(line)
         for direction in run.directions if workers.leads else ():
-            if measured := run_baselines.load_or_measure(direction, anew=not run.saved):
+            if measured := run_baselines.load_or_measure(direction, anew=not run.saved_step):
                 journal.say(f"{run.named(direction)}without a model: {measured}")
         run.clock.seconds()  # which is no time of training
         if shares := describe_mixture(config.data, run.data):
@@ -164,7 +164,7 @@ def _go_on(run: Training) -> None:
     """Go on from the saved state."""
     state = run.folder.last_state
     run.progress = checkpoint.load(state, run.trained_modules, run.optimizer, run.average)
-    run.saved = run.progress.step
+    run.saved_step = run.progress.step
     if len(run.progress.parts) not in (0, len(run.objective.parts)):
         raise UserError(f"{state}: not a training state of this objective")
 

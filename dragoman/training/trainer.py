@@ -51,9 +51,9 @@ def train(run: Training) -> None:
         else:
             # Only at the end of an epoch that no limit has cut short.
             progress.epoch, progress.position = progress.epoch + 1, 0
-            if not settings.validate_every and progress.validated != progress.step:
+            if not settings.validate_every and progress.last_validation != progress.step:
                 _validate(run)
-    if progress.validated != progress.step:
+    if progress.last_validation != progress.step:
         _validate(run)
     _save(run)
     # All workers must raise: if one raised alone, the others would wait for it at the next reduction.
@@ -72,12 +72,12 @@ def first_steps(run: Training, most: int) -> Iterator[Sequence[Batch]]:
 
 
 def _interrupted(run: Training) -> KeyboardInterrupt:
-    saved = f"everything up to step {run.saved:,} is saved" if run.saved else "nothing is saved yet"
+    saved = f"everything up to step {run.saved_step:,} is saved" if run.saved_step else "nothing is saved yet"
     return run.stop.interruption(f"{saved}; repeat the command to resume")
 
 
 def _diverged(run: Training, reason: str) -> UserError:
-    saved = f"the state of step {run.saved:,} is saved" if run.saved else "nothing is saved"
+    saved = f"the state of step {run.saved_step:,} is saved" if run.saved_step else "nothing is saved"
     return UserError(
         f"{run.folder.path}: {reason} (step {run.progress.step:,}); {saved}. "
         "Start another run (--run) with a lower training.optimizer.learning_rate or training.clip_norm"
@@ -123,7 +123,7 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
     torch.manual_seed(zlib.crc32(f"{run.config.seed}:{progress.step}:{run.workers.rank}".encode()))
     sums = compute_gradients(run, batches)
     finite = math.isfinite(sums.loss) and math.isfinite(sums.norm)
-    if finite and progress.step % settings.save_every == 0 and progress.step != run.saved:
+    if finite and progress.step % settings.save_every == 0 and progress.step != run.saved_step:
         # One step late: only now is it known that the last update left a finite loss.
         _save(run)
     progress.step, progress.position = progress.step + 1, progress.position + len(batches)
@@ -251,7 +251,7 @@ def _save(run: Training) -> None:
     has diverged.
     """
     _count_time(run)
-    run.saved = run.progress.step
+    run.saved_step = run.progress.step
     if run.workers.leads:
         # The state first: weights that the saved state counts among the best must not be removed before.
         checkpoint.save(run.folder.last_state, run.trained_modules, run.optimizer, run.progress, run.average)

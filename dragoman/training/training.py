@@ -49,7 +49,7 @@ class Training(TrainingDirection):
     reverse: TrainingDirection | None = None  # from target to source, if both are trained together
     average: MovingAverage | None = None  # of the weights, which is validated and kept in their place
     graphs: CudaGraphs | None = None  # which replay forward passes, over rounded batches
-    saved: int = 0  # the step of the state on the disk; 0 = there is none
+    saved_step: int = 0  # the step of the state on the disk; 0 = there is none
     clock: Clock = field(default_factory=Clock)
     freed_memory: FreedMemory = field(default_factory=FreedMemory)
 

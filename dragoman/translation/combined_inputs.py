@@ -42,10 +42,10 @@ class CombinedInputs:
         return CombinedInputs(tuple(member.summed for member in self.members))
 
     @property
-    def recall(self) -> FuzzyMatcher | None:
+    def translation_memory(self) -> FuzzyMatcher | None:
         """The memory of the first model that has the most answers of one."""
-        recalls = [member.recall for member in self.members if member.recall]
-        return max(recalls, key=lambda recall: len(recall.answers), default=None)
+        matchers = [member.translation_memory for member in self.members if member.translation_memory]
+        return max(matchers, key=lambda matcher: len(matcher.answers), default=None)
 
     @property
     def user_sources(self) -> tuple[Source, ...]:
@@ -107,7 +107,7 @@ class CombinedInputs:
     @property
     def _all(self) -> ModelInputs:
         """The sources as those of one model."""
-        return ModelInputs(self.sources, recall=self.recall)
+        return ModelInputs(self.sources, translation_memory=self.translation_memory)
 
     def _inputs_by_member(self, inputs: tuple[Given, ...]) -> list[tuple[ModelInputs, tuple[Given, ...]]]:
         """Return each model with the part of the user's input that it reads."""

@@ -140,7 +140,7 @@ class Processor:
         for target in targets:
             if not isinstance(target, str):
                 raise TypeError(f"{self.target.name}: expected a text, found {type(target).__name__}")
-        transforms = [transform for transform in self.transforms if transform.scores]
+        transforms = [transform for transform in self.transforms if transform.applies_to_given]
         sentences = [
             self.sentence(number, self.model_inputs.complete_inputs(text), to, transforms=transforms, target=target)
             for number, (text, target) in enumerate(zip(sources, targets, strict=True))
@@ -219,7 +219,7 @@ class Processor:
         )
         # In reverse order, as each expects the text that those after it were given.
         for transform in reversed(sentence.notes):
-            if transform.scores:
+            if transform.applies_to_given:
                 translation = transform.finish(translation, sentence)
         return Scored.of(translation)
 

@@ -51,8 +51,11 @@ def _unchanged(text: str) -> tuple[str, list[Span]]:
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """A text to translate, with its position `number`: `inputs` are the sources as given, `model_sources` what the
-    model reads.
+    """A text to translate, with its position `number` in the call.
+
+    `inputs` is one text (or array) for each source as the user gave it, `prepared_inputs` the same after the
+    transforms. `model_inputs` and `model_outputs` belong to the run: the first turns prepared inputs into the symbols
+    that the model reads, the second turns symbols into the text of a translation.
 
     `mark` precedes a source and names the target `language` of a multilingual model; no translation contains the
     symbols `forbidden`, such as `<unk>`. The translation begins with the text `beginning`, if there is one.
@@ -64,7 +67,7 @@ class Sentence:
 
     number: int
     inputs: tuple[Given, ...]
-    model_sources: tuple[Given, ...]
+    prepared_inputs: tuple[Given, ...]
     model_inputs: ModelInputs | CombinedInputs
     model_outputs: ModelOutputs
     language: str
@@ -95,12 +98,13 @@ class Sentence:
 
     @property
     def sources(self) -> tuple[Source, ...]:
+        """The sources of the run, one for each input: their languages, tokenizers and vocabularies."""
         return self.model_inputs.sources
 
     @cached_property
     def encoded(self) -> list[Encoded]:
         """The symbols of each source."""
-        return self.model_inputs.encoded(self.model_sources, self.mark)
+        return self.model_inputs.encoded(self.prepared_inputs, self.mark)
 
     @cached_property
     def truncated(self) -> list[Encoded]:
@@ -115,7 +119,7 @@ class Sentence:
     @property
     def has_spaces_in_a_row(self) -> bool:
         """Whether a text has two spaces in a row; its translation may have them, too."""
-        # Looks at the original text: a transform that removes a span may leave two spaces in `model_sources`.
+        # Looks at the original text: a transform that removes a span may leave two spaces in `prepared_inputs`.
         return any(_SPACES.search(text) for text in self.inputs if isinstance(text, str))
 
     @property
@@ -167,7 +171,7 @@ class Sentence:
     @cached_property
     def first_text(self) -> tuple[Language | None, str]:
         """The first text source that is not blank, and its text as the model reads it; None and "" if all are blank."""
-        pairs = zip(self.sources, self.model_sources, strict=True)
+        pairs = zip(self.sources, self.prepared_inputs, strict=True)
         texts = [(source, str(text)) for source, text in pairs if isinstance(source, Language)]
         return next((pair for pair in texts if pair[1].strip()), (None, ""))
 
@@ -204,13 +208,16 @@ class TextTransform:
     if `applies_to` is false. A sentence without a note is passed only to `finish`, and only if
     `applies_to_translation` is true.
 
+    A search is made first as if no transform could object, since few do. If the translation that it returns is not
+    accepted (`accepts`), the sentence is searched again, with `constraints` that are `strict`.
+
     The order of calls: `prepare`; `constraints`, `symbols` and `wrap` for the search; `finish` for each hypothesis;
     `retry` and `missing`; `complete`.
     """
 
     applies_to: "ClassVar[attrgetter[bool] | None]" = None  # predicate of a sentence; None: true
     applies_to_translation: "ClassVar[attrgetter[bool] | None]" = None  # predicate of a translation; None: false
-    scores: ClassVar[bool] = False  # whether sentences with a given translation are prepared and finished, too
+    applies_to_given: ClassVar[bool] = False  # whether it also applies to pairs, whose translation is given
     inserts: ClassVar[bool] = False  # whether `finish` inserts words that the model did not write; not explainable
 
     def prepare(self, sentence: Sentence) -> Sentence:
@@ -218,9 +225,7 @@ class TextTransform:
         return sentence
 
     def constraints(self, batch: Sequence[Sentence], device: torch.device, *, strict: bool) -> list[Constraint]:
-        """Return constraints on the translations of a batch. `strict`: a search without them found an unacceptable
-        translation of each sentence.
-        """
+        """Return constraints on the translations of a batch. `strict`: this is the second search of these sentences."""
         return []
 
     def symbols(self, sentence: Sentence) -> Collection[int]:
@@ -232,9 +237,7 @@ class TextTransform:
         return predictor
 
     def accepts(self, sentence: Sentence, ids: Sequence[int], surfaces: Sequence[str]) -> bool:
-        """Return whether a translation may begin with these symbols, which spell `surfaces`. The best translation is
-        rarely unacceptable, so a sentence is searched under this condition only after that happened.
-        """
+        """Return whether a translation may begin with these symbols, which spell `surfaces`."""
         return True
 
     def finish(self, translation: Translation, sentence: Sentence) -> Translation:

@@ -98,5 +98,5 @@ def _check(generator: SequenceGenerator, wait: int | None) -> None:
         raise UserError("simultaneous translation does not support an output that copies source words")
     if processor.surfaces.sources or processor.surfaces.target:
         raise UserError("simultaneous translation does not support models that read or spell characters")
-    if not generator.model.alignment_model.direct:
+    if not generator.model.alignment_model.reads_one_step:
         raise UserError("simultaneous translation does not support hard attention of order: 1")

@@ -37,15 +37,15 @@ Words: TypeAlias = Sequence[ExtendedVocabulary] | None  # one per sentence, if a
 @dataclass(frozen=True)
 class ModelInputs:
     """The sources of a model. `joined`: it reads all of them as one sequence. `taught_end`: it was taught to attend to
-    the end symbol from words without a counterpart. `recall` fills some of the sources from a translation memory.
-    `noise` hides symbols of a text, as in training. `spells`: it reads the characters of words outside the vocabulary.
+    the end symbol from words without a counterpart. `translation_memory` fills some of the sources. `noise` hides
+    symbols of a text, as in training. `spells`: it reads the characters of words outside the vocabulary.
     `protection`: it was taught marks in the place of what that finds. `competing`: its weights share a sum of 1.
     """
 
     sources: tuple[Source, ...]
     joined: bool = False
     taught_end: bool = False
-    recall: FuzzyMatcher | None = None
+    translation_memory: FuzzyMatcher | None = None
     noise: Callable[[list[Symbol]], list[Symbol]] | None = None
     spells: bool = False
     protection: Protection | None = None
@@ -59,7 +59,8 @@ class ModelInputs:
     @property
     def user_sources(self) -> tuple[Source, ...]:
         """The sources that a user gives: all that no memory fills."""
-        return tuple(source for source in self.sources if not self.recall or source.name not in self.recall.answers)
+        memory = self.translation_memory
+        return tuple(source for source in self.sources if not memory or source.name not in memory.answers)
 
     @property
     def summed(self) -> "ModelInputs":
@@ -74,20 +75,21 @@ class ModelInputs:
         inputs = tuple(text) if isinstance(text, tuple | list) else (text,)
         if len(inputs) == len(self.sources):
             return inputs
-        if not self.recall or len(inputs) != len(self.user_sources):
+        if not self.translation_memory or len(inputs) != len(self.user_sources):
             names = ", ".join(source.name for source in self.user_sources)
             raise TypeError(f"{len(inputs)} texts for a model of {len(self.user_sources)} sources ({names})")
         # In the order of the model, whichever sources the memory fills.
         named = dict(zip((source.name for source in self.user_sources), inputs, strict=True))
-        matches = dict(zip(self.recall.answers, self.recall.texts(str(named[self.recall.queried_source])), strict=True))
+        memory = self.translation_memory
+        matches = dict(zip(memory.answers, memory.texts(str(named[memory.queried_source])), strict=True))
         return tuple({**named, **matches}[source.name] for source in self.sources)
 
     def remembered(self, inputs: tuple[Given, ...]) -> str | None:
         """Return what the memory has as the translation of this very text."""
-        if not self.recall:
+        if not self.translation_memory:
             return None
         names = [source.name for source in self.sources]
-        return self.recall.memory.exact(str(inputs[names.index(self.recall.queried_source)]))
+        return self.translation_memory.memory.exact(str(inputs[names.index(self.translation_memory.queried_source)]))
 
     def encoded(self, inputs: tuple[Given, ...], mark: Sequence[Mark] = ()) -> list[Encoded]:
         """Return the symbols of each source, mark first, or its regions. A blank text has none but the mark."""

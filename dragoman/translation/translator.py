@@ -108,7 +108,9 @@ class Translator:
 
     @property
     def edited(self) -> int | None:
-        """The number of the source that the model edits."""
+        """The number of the source that the model edits by copying, replacing and deleting its words (automatic
+        post-editing); None for a model that writes its translations.
+        """
         return self.processor.edited
 
     @property
@@ -189,12 +191,12 @@ class Translator:
         arguments.checked(rerank, "rerank", Reranker, type(None))
         if rerank and risk:
             raise ValueError("rerank and risk: both select the best translation; pass one of them")
-        chooser = risk or rerank
-        if chooser and search is None and beam_size is None:
-            search = chooser.search(self.search)
-        if exact and not self.processor.model_inputs.recall:
+        selector = risk or rerank
+        if selector and search is None and beam_size is None:
+            search = selector.search(self.search)
+        if exact and not self.processor.model_inputs.translation_memory:
             raise UserError("this run has no translation memory to find exact matches in (data.translation_memory)")
-        task = self._task(n_best, self._spec(search, beam_size), _deadline(timeout), to, chooser)
+        task = self._task(n_best, self._spec(search, beam_size), _deadline(timeout), to, selector)
         if constraints.weight and not task.search.allows_rewards:
             raise UserError("exhaustive search: terms must be required (no --glossary-weight)")
         prefixes = None if prefix is None else listed(prefix, "translate([text], prefix=[text])")
@@ -203,11 +205,11 @@ class Translator:
         )
         # Three kinds: known translations are scored, blank texts stay, and only the others are searched.
         translations = self._answers([sentence for sentence in sentences if sentence.answer is not None], to)
-        searched = [sentence for sentence in sentences if sentence.answer is None and not sentence.is_blank]
+        unanswered = [sentence for sentence in sentences if sentence.answer is None and not sentence.is_blank]
         choose = partial(self._choose, task, n_best=task.n_best if rerank else n_best, risk=risk)
-        translations |= self._translated(task, searched, choose)
+        translations |= self._translated(task, unanswered, choose)
         if rerank:
-            translations |= _reranked(searched, translations, rerank, n_best)
+            translations |= _reranked(unanswered, translations, rerank, n_best)
         return [
             _apply_complete(translations.get(sentence.number) or self._blank(sentence), sentence)
             for sentence in sentences
@@ -285,7 +287,7 @@ class Translator:
             for sentence in sentences:
                 pair = best[sentence.number], translations[sentence.number]
                 # The earlier one if both are equal.
-                best[sentence.number] = min(pair, key=partial(worse, sentence))
+                best[sentence.number] = min(pair, key=partial(shortcomings, sentence))
         return best
 
     def _searched(self, task: Task, sentences: Sequence[Sentence], choose: Choice) -> dict[int, Translation]:
@@ -359,26 +361,26 @@ class Translator:
         spec: Spec,
         deadline: Deadline | None,
         to: str | None,
-        chooser: MinimumBayesRisk | Reranker | None,
+        selector: MinimumBayesRisk | Reranker | None,
     ) -> Task:
         """Return the task of the search."""
         if self.generator.several and spec.options.get("coverage_penalty"):
             raise UserError("search.coverage_penalty is not supported by ensembles")
         own_spec, own_search = self._own_search
-        strategy = own_search if spec is own_spec else components.build(SEARCHES, spec)
-        if chooser and strategy.width < 2:
+        built_search = own_search if spec is own_spec else components.build(SEARCHES, spec)
+        if selector and built_search.width < 2:
             raise UserError("this search returns a single translation")
-        count = chooser.count(strategy.width) if chooser else n_best
-        if chooser and n_best > count:
+        count = selector.count(built_search.width) if selector else n_best
+        if selector and n_best > count:
             raise UserError(f"n-best {n_best}: {count} translations are compared; cannot return more")
-        risk = isinstance(chooser, MinimumBayesRisk)
-        if risk and count > strategy.width:
-            fewer = f"gives {strategy.width} translations, fewer than {count} (--samples)"
-            wider = "" if strategy.draws else "; use a wider beam"
+        risk = isinstance(selector, MinimumBayesRisk)
+        if risk and count > built_search.width:
+            fewer = f"gives {built_search.width} translations, fewer than {count} (--samples)"
+            wider = "" if built_search.draws else "; use a wider beam"
             raise UserError(f"minimum Bayes risk: this search {fewer}{wider}")
         # Equal samples are wanted: their number counts. All other translations must be different texts.
         spare = 0 if risk else SPARE * (count - 1)
-        return Task(strategy, count, spare, self.processor.mark(to), deadline)
+        return Task(built_search, count, spare, self.processor.mark(to), deadline)
 
     def _answers(self, sentences: Sequence[Sentence], to: str | None) -> dict[int, Translation]:
         """Return the known translations of these sentences, scored, by their numbers."""
@@ -413,7 +415,7 @@ class Translator:
         """Return how many symbols of a text are not read because it has more than LONGEST."""
         model_inputs = self.processor.model_inputs
         inputs = model_inputs.complete_inputs(text)
-        transforms = [transform for transform in self.processor.transforms if transform.scores]
+        transforms = [transform for transform in self.processor.transforms if transform.applies_to_given]
         sentence = self.processor.sentence(0, inputs, self.targets[0], transforms=transforms)
         return source_inputs.left_out(inputs, zip(model_inputs.encoded_sources, sentence.encoded, strict=True))
 
@@ -484,7 +486,7 @@ def _reranked(
     return best
 
 
-def worse(sentence: Sentence, translation: Translation) -> tuple[bool, int]:
+def shortcomings(sentence: Sentence, translation: Translation) -> tuple[bool, int]:
     """Return a key that sorts translations from better to worse: whether the end was forced against the model or a
     constraint, then the number of missed requirements.
     """

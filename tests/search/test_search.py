@@ -15,10 +15,9 @@ from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import BOS, EOS, SPECIALS
 from dragoman.errors import UserError
 from dragoman.model.attention.scores import SCORES
-from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.output.output import Readout
 from dragoman.model.predictor import Prediction, Predictor
-from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.seq2seq import ModelState, Seq2Seq
 from dragoman.model.state import select_rows
 from dragoman.search.beam import Beam
 from dragoman.search.constraints import Prefix as ForcedPrefix
@@ -57,7 +56,7 @@ def test_all_searches_limit_lengths_alike_by_default(kind: str) -> None:
     assert [options[name] for name in limits] == [2.0, 10, 0.0, 0]
 
 
-class Mean(Predictor[tuple[DecoderState, ...]]):
+class Mean(Predictor[tuple[ModelState, ...]]):
     """Models that translate together: the mean of their probabilities, and of their attention."""
 
     start_id = BOS
@@ -65,32 +64,32 @@ class Mean(Predictor[tuple[DecoderState, ...]]):
     def __init__(self, *models: Seq2Seq) -> None:
         self.models = models
 
-    def begin(self, sources: tuple[SourceBatch, ...]) -> tuple[DecoderState, ...]:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> tuple[ModelState, ...]:
         return tuple(model.begin(sources) for model in self.models)
 
-    def predict(self, symbols: Tensor, state: tuple[DecoderState, ...]) -> Prediction[tuple[DecoderState, ...]]:
+    def predict(self, symbols: Tensor, state: tuple[ModelState, ...]) -> Prediction[tuple[ModelState, ...]]:
         predictions = [model.predict(symbols, own) for model, own in zip(self.models, state, strict=True)]
         probabilities = torch.stack([one.log_probs.exp() for one in predictions]).mean(0)
         attention = torch.stack([one.attention[0] for one in predictions]).mean(0)
         return Prediction(probabilities.log(), (attention,), tuple(one.state for one in predictions))
 
     def reorder(
-        self, state: tuple[DecoderState, ...], rows: Tensor, sentences: Tensor | None = None
-    ) -> tuple[DecoderState, ...]:
+        self, state: tuple[ModelState, ...], rows: Tensor, sentences: Tensor | None = None
+    ) -> tuple[ModelState, ...]:
         return tuple(model.reorder(own, rows, sentences) for model, own in zip(self.models, state, strict=True))
 
 
-class Brief(Predictor[DecoderState]):
+class Brief(Predictor[ModelState]):
     """A model that leaves out what is not among the `count` most probable symbols of a row, and records how much."""
 
     def __init__(self, model: Seq2Seq, count: int | None = None) -> None:
         self.start_id, self.model, self.count = model.start_id, model, count
         self.left: list[int] = []
 
-    def begin(self, sources: tuple[SourceBatch, ...]) -> DecoderState:
+    def begin(self, sources: tuple[SourceBatch, ...]) -> ModelState:
         return self.model.begin(sources)
 
-    def predict(self, symbols: Tensor, state: DecoderState) -> Prediction[DecoderState]:
+    def predict(self, symbols: Tensor, state: ModelState) -> Prediction[ModelState]:
         whole = self.model.predict(symbols, state)
         if self.count is None:
             return whole
@@ -99,7 +98,7 @@ class Brief(Predictor[DecoderState]):
         self.left.append(len(ids))
         return replace(whole, log_probs=whole.log_probs[:, ids], ids=ids)
 
-    def reorder(self, state: DecoderState, rows: Tensor, sentences: Tensor | None = None) -> DecoderState:
+    def reorder(self, state: ModelState, rows: Tensor, sentences: Tensor | None = None) -> ModelState:
         return self.model.reorder(state, rows, sentences)
 
     def most_probable(self, count: int) -> "Brief":

@@ -85,8 +85,8 @@ def test_improvement_is_over_all_before() -> None:
 
 
 def test_notes_when_it_was_validated() -> None:
-    assert Progress().validated == -1
-    assert after([1.0, 2.0], higher=True).validated == 20
+    assert Progress().last_validation == -1
+    assert after([1.0, 2.0], higher=True).last_validation == 20
 
 
 def test_counts_epochs_as_people_do() -> None:

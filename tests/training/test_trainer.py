@@ -301,7 +301,7 @@ def test_weights_that_validation_finds_sound_are_saved_though_the_last_step_was_
     training = run(steps=4)
     train(training)
     saved = checkpoint.progress(training.folder.last_state)
-    assert (saved.step, saved.skipped_in_a_row, saved.validated) == (4, 1, 4)
+    assert (saved.step, saved.skipped_in_a_row, saved.last_validation) == (4, 1, 4)
 
 
 @pytest.mark.slow

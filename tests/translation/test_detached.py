@@ -37,7 +37,7 @@ def translate_capitals(text: StrippedSource, *, moved: bool = True) -> Translati
 @pytest.mark.parametrize(("sentence", "text", "expected"), CASES)
 def test_spans_go_where_the_words_beside_them_went(sentence: str, text: str, expected: str) -> None:
     read = detached(sentence)
-    assert (read.model_sources, read.worded) == ((text,), True)
+    assert (read.prepared_inputs, read.worded) == ((text,), True)
     translation = read.attached(translate_capitals(read), 0)
     assert translation.text == expected
     assert "".join(translation.words).replace(" ", "") == expected.replace(" ", "")
@@ -86,7 +86,7 @@ def test_a_source_without_words_gets_none() -> None:
 
 def test_what_a_model_knows_stays_and_is_told_in_its_place() -> None:
     read = detached("one {name} https://x.y two", known_spans=Protection.named(["placeholders"]))
-    assert read.model_sources == ("one {name} two",)
+    assert read.prepared_inputs == ("one {name} two",)
     whole = replace(translate_capitals(read), spans=(KeptSpan("{name}", "en", (4, 10), (4, 10)),))
     translation = read.attached(whole, 0)
     assert translation.text == "https://x.y TWO {NAME} ONE"
@@ -106,7 +106,7 @@ def test_spans_stay_where_a_model_says_nothing() -> None:
 @pytest.mark.parametrize("sentence", ["[X12X]", "{a} / {b}!", "..."])
 def test_a_text_without_words_is_its_own_translation(sentence: str) -> None:
     read = detached(sentence)
-    assert (read.model_sources, read.worded) == (("",), False)
+    assert (read.prepared_inputs, read.worded) == (("",), False)
     blank = translate_capitals(detached("one"))
     translation = read.attached(replace(blank, text="", words=[], steps=()))
     assert (translation.text, translation.words, translation.source_words) == (sentence, [sentence], [sentence])
@@ -183,7 +183,7 @@ def test_spans_that_would_become_others_are_apart() -> None:
 )
 def test_spans_within_others_are_no_spans(text: str, patterns: list[str], read: str) -> None:
     protection = Protection.named(["placeholders", "numbers", "urls"])
-    assert detached(text, protection, Protection.named(patterns)).model_sources == (read,)
+    assert detached(text, protection, Protection.named(patterns)).prepared_inputs == (read,)
 
 
 def test_confidence_is_of_what_the_model_said() -> None:

@@ -32,7 +32,7 @@ from dragoman.translation.transforms.terms import (
     SentenceConstraints,
     Terms,
 )
-from dragoman.translation.translator import Translator, worse
+from dragoman.translation.translator import Translator, shortcomings
 from tests import toy
 from tests.golden import Golden
 
@@ -292,8 +292,8 @@ def test_a_translation_that_was_cut_off_is_no_better_for_its_terms(translator: T
     lexical = LexicalConstraints(Glossary([Term("one", ("Xylo",))]))
     (sentence,) = translator.prepare(["one two"], constraints=lexical)
     lacking = replace(translation, text="deux")
-    assert worse(sentence, translation) < worse(sentence, lacking)
-    assert worse(sentence, lacking) < worse(sentence, replace(translation, log_prob=10 * FORCED))
+    assert shortcomings(sentence, translation) < shortcomings(sentence, lacking)
+    assert shortcomings(sentence, lacking) < shortcomings(sentence, replace(translation, log_prob=10 * FORCED))
 
 
 def test_symbols_of_a_sentences_own_are_words() -> None:

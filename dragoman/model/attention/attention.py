@@ -22,15 +22,15 @@ class PreparedSource(NamedTuple):
     keys: Float[Tensor, "B S A"]
     values: Float[Tensor, "B S C"]
     mask: Bool[Tensor, "B S"]
-    terms: tuple[Any, ...] = ()  # computed from the source by each term
-    sentences: Any = ()  # Int (B, S): the sentence number of each word of a document; -1 at padding
+    prepared_terms: tuple[Any, ...] = ()  # computed from the source by each term
+    sentence_of_word: Any = ()  # Int (B, S): the sentence number of each word of a document; -1 at padding
 
 
 class AttentionHistory(NamedTuple):
     """The state of attention, passed from each step to the next."""
 
     weights: Float[Tensor, "R S"]
-    terms: tuple[Any, ...] = ()  # the state of each term
+    term_states: tuple[Any, ...] = ()
     window: Any = ()  # the state of the window
 
 
@@ -83,6 +83,8 @@ class GlobalAttention(Attention):
         weights = normalizer(energies where mask)
         context = weights @ values
 
+    Terms are what energies depend on besides query and keys, such as earlier weights (coverage) or positions
+    (`terms/term.py`). A term gives features to the score, or a prior: a number that is added to each energy.
     Source padding is masked here: its weight is exactly 0.
     """
 
@@ -98,15 +100,14 @@ class GlobalAttention(Attention):
 
     def prepare(self, memory: Memory) -> PreparedSource:
         states = memory.states.to(matmul_dtype(memory.states))  # autocast would cast the values again at every step
-        terms = tuple(term.prepare(memory) for term in self.terms)
-        return PreparedSource(self.score.keys(states, memory.mask), states, memory.mask, terms)
+        prepared_terms = tuple(term.prepare(memory) for term in self.terms)
+        return PreparedSource(self.score.keys(states, memory.mask), states, memory.mask, prepared_terms)
 
     def start(self, prepared_source: PreparedSource) -> AttentionHistory:
         history = super().start(prepared_source)
+        prepared_terms = zip(self.terms, prepared_source.prepared_terms, strict=True)
         return history._replace(
-            terms=tuple(
-                map(lambda term, prepared: term.start(history.weights, prepared), self.terms, prepared_source.terms)
-            )
+            term_states=tuple(term.start(history.weights, prepared) for term, prepared in prepared_terms)
         )
 
     def forward(
@@ -116,11 +117,11 @@ class GlobalAttention(Attention):
         prepared_source: PreparedSource,
         history: AttentionHistory,
     ) -> AttentionOutput:
-        terms = self.term_outputs(query, embedded, prepared_source, history)
-        weights, weighted_values = self.attend(group_by_sentence(query, prepared_source), prepared_source, terms)
+        term_output = self.term_outputs(query, embedded, prepared_source, history)
+        weights, weighted_values = self.attend(group_by_sentence(query, prepared_source), prepared_source, term_output)
         return AttentionOutput(
             flatten_sentences(weighted_values.context),
-            AttentionHistory(flatten_sentences(weights), terms.carried),
+            AttentionHistory(flatten_sentences(weights), term_output.carried),
             flatten_sentences(weighted_values.drawn),
         )
 
@@ -138,8 +139,10 @@ class GlobalAttention(Attention):
             *(group_by_sentence(tensor, prepared_source) for tensor in (query, embedded, history.weights))
         )
         outputs = [
-            term(term_input, prepared, group_by_sentence(carried, prepared_source))
-            for term, prepared, carried in zip(self.terms, prepared_source.terms, history.terms, strict=True)
+            term(term_input, prepared, group_by_sentence(state, prepared_source))
+            for term, prepared, state in zip(
+                self.terms, prepared_source.prepared_terms, history.term_states, strict=True
+            )
         ]
         features = [output.features for output in outputs if output.features is not None]
         priors = [output.prior for output in outputs if output.prior is not None]
@@ -150,25 +153,25 @@ class GlobalAttention(Attention):
         )
 
     def attend(
-        self, query: Float[Tensor, "B T Q"], prepared_source: PreparedSource, terms: TermOutput = NO_TERMS
+        self, query: Float[Tensor, "B T Q"], prepared_source: PreparedSource, term_output: TermOutput = NO_TERMS
     ) -> tuple[Float[Tensor, "B T S"], WeightedValues]:
         """Return the weights and contexts of T queries per sentence; the caller computes the terms."""
-        weights = self.weights(query, prepared_source, terms)
+        weights = self.weights(query, prepared_source, term_output)
         return weights, self.normalizer.read(weights, prepared_source.values)
 
     def weights(
-        self, query: Float[Tensor, "B T Q"], prepared_source: PreparedSource, terms: TermOutput
+        self, query: Float[Tensor, "B T Q"], prepared_source: PreparedSource, term_output: TermOutput
     ) -> Float[Tensor, "B T S"]:
-        weights: Tensor = self.normalizer(self.energies(query, prepared_source, terms))
+        weights: Tensor = self.normalizer(self.energies(query, prepared_source, term_output))
         return weights
 
     def energies(
-        self, query: Float[Tensor, "B T Q"], prepared_source: PreparedSource, terms: TermOutput
+        self, query: Float[Tensor, "B T Q"], prepared_source: PreparedSource, term_output: TermOutput
     ) -> Float[Tensor, "B T S"]:
         """Return the energies of all positions; -inf at masked positions."""
-        energies: Tensor = self.score(query, prepared_source.keys, terms.features)
-        if terms.prior is not None:
-            energies = energies + terms.prior
+        energies: Tensor = self.score(query, prepared_source.keys, term_output.features)
+        if term_output.prior is not None:
+            energies = energies + term_output.prior
         return energies.masked_fill(~prepared_source.mask.unsqueeze(1), float("-inf"))
 
 

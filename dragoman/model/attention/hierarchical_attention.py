@@ -46,7 +46,9 @@ class HierarchicalAttention(Attention):
     def prepare(self, memory: Memory) -> PreparedSource:
         assert memory.ids is not None
         ends = (memory.ids == self.mark).long()
-        return self.words.prepare(memory)._replace(sentences=(ends.cumsum(1) - ends).masked_fill(~memory.mask, -1))
+        return self.words.prepare(memory)._replace(
+            sentence_of_word=(ends.cumsum(1) - ends).masked_fill(~memory.mask, -1)
+        )
 
     def start(self, prepared_source: PreparedSource) -> AttentionHistory:
         return self.words.start(prepared_source)
@@ -78,7 +80,7 @@ class HierarchicalAttention(Attention):
         """Return whether each sentence has a visible word, and the weights of its words, 0 at words of other
         sentences.
         """
-        numbers = prepared_source.sentences
+        numbers = prepared_source.sentence_of_word
         # An exported graph serves any document, with as many sentences as there are words.
         count = numbers.size(1) if torch.compiler.is_exporting() else int(numbers.max()) + 1
         members = numbers.unsqueeze(1) == torch.arange(count, device=numbers.device).unsqueeze(1)  # (B, N, S)

@@ -130,6 +130,9 @@ class AdditiveScore(AlignmentScore):
     """`e_tj = v^T tanh(W s_t + U h_j + b)` (Bahdanau et al. 2015; NT (80), LH (1), Luong's "concat").
 
     `size` is the length of v, by default the size of the decoder state.
+
+    Computed as `2 v^T half(2 (W s_t + U h_j + b))` with `half(x) = tanh(x / 2) / 2 = sigmoid(x) - 1/2`, which is faster
+    than tanh: hence the factors 2 below, and the keys are `2 (U h_j + b)`.
     """
 
     of_states = ("state",)
@@ -146,7 +149,7 @@ class AdditiveScore(AlignmentScore):
         return self.state
 
     def keys(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
-        keys: Tensor = 2 * self.state(states)  # as `_sums` expects them
+        keys: Tensor = 2 * self.state(states)
         return keys
 
     def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
@@ -159,7 +162,7 @@ class AdditiveScore(AlignmentScore):
         return self._weighed(torch.add(self._sums(query, keys), mapped, alpha=2))
 
     def _sums(self, query: Tensor, keys: Tensor) -> Float[Tensor, "B T S A"]:
-        """Return twice the sums of the equation: tanh(x) = 2 (sigmoid(2 x) - 1/2)."""
+        """Return `2 (W s_t + U h_j + b)`."""
         sums: Tensor = 2 * self.query(query).unsqueeze(2) + keys.unsqueeze(1)
         return sums
 

@@ -109,7 +109,7 @@ class RnnDecoder(Decoder):
         self.features = kind(ReadoutSizes(size, context, input_size, readout_size or input_size))
         self.features_size = self.features.size
         self.feed = INPUT_FEEDINGS[input_feeding](self.features, context)
-        self.batches_steps = not (timing.enters_a_cell() or self.feed.feeds_back) and self.attention.batches_steps
+        self.defers_attention = not (timing.enters_a_cell() or self.feed.feeds_back) and self.attention.batches_steps
         self.external = ExternalMemory(size, sum(memory_sizes), external_memory) if external_memory else None
         self.input_size = input_size
         self.extra_size = self.feed.size + (size if self.external else 0)
@@ -174,7 +174,9 @@ class RnnDecoder(Decoder):
         return Unrolled(features, unrolled.weights, unrolled.weighted_values.drawn)
 
     def step_by_position(self, embedded: Float[Tensor, "R E"], state: DecoderState) -> StepByPosition:
-        """Return one step of `unroll_by_position`, in evaluation."""
+        """Return one step in evaluation, with the features for each position that hard attention could draw: it sums
+        the probabilities of the next symbol over all of them.
+        """
         step, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
         weights = step.attention_output.history.weights
         rows, width = weights.shape
@@ -210,7 +212,7 @@ class RnnDecoder(Decoder):
         # The part of the first cell's input that is known before the loop: one product for all steps.
         projected = self.cells[0].project(embedded)
         # No state depends on these contexts: one product over all steps is faster than one for each.
-        attend = self._defer_attention if self.batches_steps else self.attend
+        attend = self._defer_attention if self.defers_attention else self.attend
         # Gradients of weights are computed once, after the loop (`linear.py`): saves 4 % of a training step.
         with loop_backend():
             for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
@@ -218,7 +220,8 @@ class RnnDecoder(Decoder):
                 steps.append(step)
                 fed.append(state.step_state.fed)
         outputs = torch.stack([step.output for step in steps], 1)  # (B, T, D)
-        if self.batches_steps:
+        if self.defers_attention:
+            # Only global attention to a single source can be computed for all steps at once.
             assert isinstance(self.attention, OneSource)
             assert isinstance(self.attention.attention, GlobalAttention)
             weights, weighted_values = self.attention.attention.attend(outputs, state.source_state)

@@ -11,9 +11,8 @@ from dragoman.configuration.config import Config
 from dragoman.data.batch import Batch, pad_tokens
 from dragoman.data.vocabulary import EOS, UNK
 from dragoman.model import build
-from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.output.output import Loss
-from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.seq2seq import ModelState, Seq2Seq
 from dragoman.model.shapes import Float
 from dragoman.model.state import first_tensor, select_rows
 from dragoman.training.objectives.objective import Objective, ObjectiveContext, drawn
@@ -85,7 +84,7 @@ class MinimumRisk(Objective):
         return Loss(torch.stack(risks).sum(), len(risks))
 
     @torch.no_grad()
-    def _candidates(self, model: Seq2Seq, state: DecoderState, right: Sequence[Said]) -> list[list[Said]]:
+    def _candidates(self, model: Seq2Seq, state: ModelState, right: Sequence[Said]) -> list[list[Said]]:
         """Return S of each sentence."""
         times, more = LONGER
         samples = _draw(model, state, len(right), self.samples, int(times * max(map(len, right))) + more)
@@ -103,7 +102,7 @@ class MinimumRisk(Objective):
         return 1 - score if self.metric.higher_is_better else score
 
 
-def _draw(model: Seq2Seq, state: DecoderState, sentences: int, samples: int, longest: int) -> list[list[Said]]:
+def _draw(model: Seq2Seq, state: ModelState, sentences: int, samples: int, longest: int) -> list[list[Said]]:
     """Return what the model draws for each sentence, ended after `longest` symbols at the latest."""
     start = first_tensor(state.source_state)
     rows = torch.arange(sentences, device=start.device).repeat_interleave(samples)
@@ -125,7 +124,7 @@ def _until_end(symbols: list[int]) -> Said:
 
 
 def _log_probs(
-    model: Seq2Seq, state: DecoderState, batch: Batch, candidates: Sequence[Sequence[Said]]
+    model: Seq2Seq, state: ModelState, batch: Batch, candidates: Sequence[Sequence[Said]]
 ) -> Float[Tensor, "N"]:
     """Return `log P(y | x)` of these translations, those of one sentence after those of the other."""
     target = pad_tokens([[*translation, EOS] for translations in candidates for translation in translations]).to(
@@ -134,7 +133,7 @@ def _log_probs(
     numbers = [number for number, translations in enumerate(candidates) for _ in translations]
     rows = torch.tensor(numbers, device=target.ids.device)
     # Candidates are rows of their own, one sentence each: the batch is encoded once, and its gradient added up.
-    own = DecoderState(*(select_rows(part, rows) for part in state))
+    own = select_rows(state, rows)
     readout = model.readouts(model.unroll(own, target.ids), batch._replace(target=target), own)
     scores = model.output.score_targets(readout, target.ids[target.mask]).log_probs
     return scores.new_zeros(target.mask.shape).masked_scatter(target.mask, scores).sum(1)

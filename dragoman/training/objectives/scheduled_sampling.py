@@ -13,8 +13,7 @@ from dragoman.configuration.config import Config
 from dragoman.configuration.values import Rate
 from dragoman.data.batch import Batch, TokenBatch
 from dragoman.data.vocabulary import UNK
-from dragoman.model.decoder.decoder import DecoderState
-from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.seq2seq import ModelState, Seq2Seq
 from dragoman.model.shapes import Int
 from dragoman.training.objectives.objective import ObjectiveContext, best, drawn
 from dragoman.training.objectives.teacher_forcing import ForcedObjective, ForcedPass, force_targets
@@ -70,7 +69,7 @@ class ScheduledSampling(ForcedObjective):
         return self.consistency.passes(lambda: force_targets(model, batch, self._mixed), model)
 
     @torch.no_grad()
-    def _mixed(self, model: Seq2Seq, state: DecoderState, target: TokenBatch) -> Int[Tensor, "B T"]:
+    def _mixed(self, model: Seq2Seq, state: ModelState, target: TokenBatch) -> Int[Tensor, "B T"]:
         """Return what the decoder reads: the reference with predictions in the place of some symbols."""
         teacher_forced = torch.rand(target.ids.shape, device=target.ids.device) < self.probability
         # As at the beginning: no need to step through the sentence.

@@ -48,7 +48,8 @@ class Segment(Objective):
     def forward(self, model: Seq2Seq, batch: Batch) -> Loss:
         paths, mask, real = build_lattice(model, batch), batch.sources[0].mask, batch.target.mask
         shift, place = shift_of(paths.decoder)
-        energies = shift.energies(paths.queries, paths.state.source_state.terms[place]).to(paths.log_probs.dtype)
+        prepared = paths.state.source_state.prepared_terms[place]
+        energies = shift.energies(paths.queries, prepared).to(paths.log_probs.dtype)
         return Loss(-log_likelihood(energies, paths.log_probs, mask, real).sum(), int(real.sum()))
 
 

@@ -8,15 +8,14 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.data.batch import Batch, TokenBatch
-from dragoman.model.decoder.decoder import DecoderState
 from dragoman.model.memory import Memory
 from dragoman.model.output.output import Loss, Readout
-from dragoman.model.seq2seq import ForwardPass, Seq2Seq
+from dragoman.model.seq2seq import ForwardPass, ModelState, Seq2Seq
 from dragoman.model.shapes import Float, Int
 from dragoman.training.objectives.objective import Objective, ObjectiveContext
 from dragoman.training.objectives.penalties import Penalty
 
-Reads: TypeAlias = Callable[[Seq2Seq, DecoderState, TokenBatch], Int[Tensor, "B T"]]
+Reads: TypeAlias = Callable[[Seq2Seq, ModelState, TokenBatch], Int[Tensor, "B T"]]
 
 
 class ForcedPass(NamedTuple):

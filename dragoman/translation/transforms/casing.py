@@ -35,7 +35,7 @@ class Casing(TextTransform):
         if sentence.beginning or sentence.answer is not None:
             return sentence
         text = read_capitals(self._source, str(sentence.inputs[0]), sentence.protection)
-        return sentence if text is None else sentence.noted(self, inputs=(text,), model_sources=(text,))
+        return sentence if text is None else sentence.noted(self, inputs=(text,), prepared_inputs=(text,))
 
     def complete(self, translation: Translation, sentence: Sentence) -> Translation:
         return write_capitals(translation, sentence.language)

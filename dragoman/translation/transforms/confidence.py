@@ -17,7 +17,7 @@ class ConfidenceCalibration(TextTransform):
     2017); the search goes by the model's own probabilities.
     """
 
-    scores = True
+    applies_to_given = True
 
     def __init__(self, temperature: float) -> None:
         self.temperature = temperature

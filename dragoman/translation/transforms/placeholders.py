@@ -32,7 +32,7 @@ class PlaceholderText(NamedTuple):
     named source.
     """
 
-    model_sources: tuple[Given, ...]
+    prepared_inputs: tuple[Given, ...]
     target: str | None = None
     spans: tuple[ProtectedSpan, ...] = ()
     source: str = ""
@@ -126,17 +126,17 @@ def _close(parts: list[_Part]) -> None:
 
 
 def insert_placeholders(
-    protection: Protection, sources: Sequence[Source], model_sources: tuple[Given, ...], target: str | None = None
+    protection: Protection, sources: Sequence[Source], prepared_inputs: tuple[Given, ...], target: str | None = None
 ) -> PlaceholderText:
     """Texts to translate with marks; if there is a target, in it too, and only for spans that come through there."""
     numbers = [number for number, source in enumerate(sources) if isinstance(source, Language)]
-    if not numbers or not all(isinstance(model_sources[number], str) for number in numbers):
-        return PlaceholderText(model_sources, target)
-    texts = [str(model_sources[number]) for number in numbers]
+    if not numbers or not all(isinstance(prepared_inputs[number], str) for number in numbers):
+        return PlaceholderText(prepared_inputs, target)
+    texts = [str(prepared_inputs[number]) for number in numbers]
     masked: Masked = protection.masked(texts) if target is None else protection.masked_pair(texts, target)
     changed = dict(zip(numbers, masked.texts, strict=False))
     return PlaceholderText(
-        tuple(changed.get(number, text) for number, text in enumerate(model_sources)),
+        tuple(changed.get(number, text) for number, text in enumerate(prepared_inputs)),
         None if target is None else masked.texts[-1],
         masked.spans,
         sources[numbers[masked.number]].name,
@@ -148,7 +148,7 @@ class Placeholders(TextTransform):
     mark in the place of a span, each mark comes back, and then the span in its place.
     """
 
-    scores = True
+    applies_to_given = True
 
     def __init__(self, protection: Protection, target: Language) -> None:
         self.protection = protection
@@ -156,13 +156,13 @@ class Placeholders(TextTransform):
         self._numbers = dict(sorted(zip(target.vocabulary.ids(MARKS), MARKS, strict=True)))
 
     def prepare(self, sentence: Sentence) -> Sentence:
-        text = insert_placeholders(self.protection, sentence.sources, sentence.model_sources, sentence.target)
+        text = insert_placeholders(self.protection, sentence.sources, sentence.prepared_inputs, sentence.target)
         shown = sentence.shown
         spans = [(span.begin, span.end) for span in text.spans]
         return sentence.noted(
             self,
             text,
-            model_sources=text.model_sources,
+            prepared_inputs=text.prepared_inputs,
             target=text.target,
             beginning=None if sentence.beginning is None else text.prefix(sentence.beginning, self.protection),
             original=OriginalText(

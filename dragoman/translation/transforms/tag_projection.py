@@ -40,7 +40,7 @@ class StrippedSource:
     beginning: StrippedText | None = None
 
     @property
-    def model_sources(self) -> tuple[Given, ...]:
+    def prepared_inputs(self) -> tuple[Given, ...]:
         """What the model reads; nothing of a text without words."""
         texts = {number: stripped.text if self.worded else "" for number, stripped in self.rests.items()}
         return tuple(texts.get(number, source_input) for number, source_input in enumerate(self.inputs))
@@ -243,7 +243,7 @@ class TagProjection(TextTransform):
                 stripped = stripped.begun(beginning)
                 beginning = stripped.beginning.text if stripped.beginning else beginning
         return sentence.noted(
-            self, stripped, model_sources=stripped.model_sources, original=original, beginning=beginning
+            self, stripped, prepared_inputs=stripped.prepared_inputs, original=original, beginning=beginning
         )
 
     def accepts(self, sentence: Sentence, ids: Sequence[int], surfaces: Sequence[str]) -> bool:

@@ -65,7 +65,8 @@ class UnknownWords(TextTransform):
             return translation
         protection, kept = sentence.protection, len(sentence.written_prefix)
         spans = list(places(translation.words, translation.text))
-        texts = {source.name: str(text) for source, text in zip(sentence.sources, sentence.model_sources, strict=True)}
+        pairs = zip(sentence.sources, sentence.prepared_inputs, strict=True)
+        texts = {source.name: str(text) for source, text in pairs}
         for letters, apart in product((False, True), repeat=2):
             replaced = self.replaced(unknown, translation.sources, protection, texts, letters=letters)
             words = {word: copied for word, (copied, _) in replaced.items()}

@@ -262,7 +262,7 @@ def test_under_autocast_what_adds_up_keeps_its_precision(kind: str) -> None:
     with torch.autocast("cpu", torch.bfloat16):
         rough = last()
     torch.testing.assert_close(rough.weights.float(), exact.weights, rtol=0.05, atol=0.05)
-    (carried,) = rough.terms
+    (carried,) = rough.term_states
     if kind == "neural_coverage":
         carried, _ = carried
     if kind != "markov":

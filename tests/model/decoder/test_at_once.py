@@ -27,9 +27,9 @@ def test_features_weights_and_gradients_are_those_of_one_step_after_another(scor
     assert isinstance(model.decoder, RnnDecoder)
     model.decoder.attention.attention.score.register_forward_pre_hook(lambda _, inputs: shapes.append(inputs[0].shape))
     tensors = []
-    assert model.decoder.batches_steps
-    for batches_steps in (True, False):
-        model.decoder.batches_steps = batches_steps
+    assert model.decoder.defers_attention
+    for defers_attention in (True, False):
+        model.decoder.defers_attention = defers_attention
         torch.manual_seed(1)
         unrolled = model(BATCH)
         torch.manual_seed(1)
@@ -51,7 +51,7 @@ def test_features_weights_and_gradients_are_those_of_one_step_after_another(scor
     ],
 )
 def test_others_attend_step_by_step(options: dict[str, Any]) -> None:
-    assert not build_model(**{"score": "dot", **options}).decoder.batches_steps
+    assert not build_model(**{"score": "dot", **options}).decoder.defers_attention
 
 
 @final

@@ -13,8 +13,7 @@ from dragoman.configuration.config_file import ConfigError
 from dragoman.data.batch import Batch, TokenBatch
 from dragoman.data.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.evaluation.metrics.sacre import Chrf, Ter
-from dragoman.model.decoder.decoder import DecoderState
-from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.seq2seq import ModelState, Seq2Seq
 from dragoman.training.objectives import minimum_risk
 from dragoman.training.objectives.minimum_risk import MinimumRisk, _draw
 from tests import toy
@@ -101,7 +100,7 @@ def test_the_gradient_is_the_derivative(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def chances(
-    model: Seq2Seq, state: DecoderState, least: float, longest: int, prefix: tuple[int, ...] = (), chance: float = 1.0
+    model: Seq2Seq, state: ModelState, least: float, longest: int, prefix: tuple[int, ...] = (), chance: float = 1.0
 ) -> Iterator[tuple[tuple[int, ...], float]]:
     """Yield the translations that are drawn with a probability of at least `least`, those that are cut among them, if
     neither padding nor the start is ever drawn.

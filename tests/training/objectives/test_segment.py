@@ -98,7 +98,7 @@ def test_the_loss_is_that_of_the_models_own_steps_at_each_position(decoder: dict
                 state = model.step(previous, state).state
                 top = state.step_state.decoder.layers[-1][0]
                 query = state.step_state.decoder.layers[0][0] + top if decoder.get("residual") else top
-                energies.append(shift.energies(query.unsqueeze(1), state.source_state.decoder.terms[0])[0, 0])
+                energies.append(shift.energies(query.unsqueeze(1), state.source_state.decoder.prepared_terms[0])[0, 0])
                 features = [
                     writer.features(query, state.source_state.decoder.values[:, place], embedded)
                     for place in range(source.size(1))

@@ -115,7 +115,7 @@ class Flat(Combination):
         energies: list[Tensor] = []
         carried: list[Any] = []
         for number, (attention, source, past) in enumerate(
-            zip(self.attentions, prepared_sources.sources, history.terms, strict=True)
+            zip(self.attentions, prepared_sources.sources, history.term_states, strict=True)
         ):
             terms = attention.term_outputs(decoder_query.query, decoder_query.embedded, source, past)
             energies.append(

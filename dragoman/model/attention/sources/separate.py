@@ -59,7 +59,7 @@ class Separate(Combination):
         self, decoder_query: DecoderQuery, prepared_sources: SeparateSources, history: AttentionHistory
     ) -> AttentionOutput:
         there = prepared_sources.of(decoder_query.query)
-        parts = zip(self.attentions, prepared_sources.sources, history.terms, strict=True)
+        parts = zip(self.attentions, prepared_sources.sources, history.term_states, strict=True)
         columns = torch.split(there, 1, 1)
         outputs = [attention(decoder_query.query, decoder_query.embedded, *rest) for attention, *rest in parts]
         contexts = [output.context * column for output, column in zip(outputs, columns, strict=True)]
