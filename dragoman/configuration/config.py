@@ -153,7 +153,7 @@ class TrainingConfig(Section):
         description="weight of the initial parameters in the final ones (interpolation), unless metric and loss worsen",
     )
     freeze: Annotated[tuple[Text, ...], Several] = Field(
-        (), description="name patterns of frozen parameters, such as readers.* or *.embedding.table"
+        (), description="name patterns of frozen parameters, such as source_encoders.* or *.embedding.table"
     )
     require_gate: bool = Field(
         False, description="`serve` rejects the run unless `dragoman gate` found it no worse than another run"

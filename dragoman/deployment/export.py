@@ -58,7 +58,7 @@ def unknown_part(model: Seq2Seq) -> str:
     """
     if not isinstance(model.inputs, PreviousSymbol):
         return "a cursor"
-    for embedding in (model.target_embedding, *(reader.embedding for reader in model.readers)):
+    for embedding in (model.target_embedding, *(source_encoder.embedding for source_encoder in model.source_encoders)):
         if embedding is not None and embedding.reads_characters:
             return "an embedding of characters"
     if not model.alignment_model.reads_one_step:

@@ -41,7 +41,7 @@ class ForeignModel:
 
 @dataclass
 class TensorMap:
-    """Takes the tensors of a file by name, checks their shapes, and tells what nobody has asked for."""
+    """Takes the tensors of a file by name, checks their shapes, and reports those that were not used."""
 
     path: Path
     tensors: Mapping[str, Array]

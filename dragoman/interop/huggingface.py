@@ -192,7 +192,7 @@ class _Model:
     def encoder(self) -> None:
         hidden = self.options.number("encoder_ffn_dim")
         for number in range(self.options.number("encoder_layers")):
-            ours, theirs = f"readers.0.encoder.layers.{number}", f"model.encoder.layers.{number}"
+            ours, theirs = f"source_encoders.0.encoder.layers.{number}", f"model.encoder.layers.{number}"
             self.layer(ours, theirs, hidden, ("self_attn_layer_norm", "final_layer_norm"))
 
     def decoder(self) -> None:
@@ -222,7 +222,7 @@ class _Model:
         tables = [order(table) for order, table in zip(rows, (source, target), strict=True)]
         for table in tables if self.shared else tables[1:]:
             table[BOS] = start
-        self.tensors.put("readers.0.embedding.table", tables[0])
+        self.tensors.put("source_encoders.0.embedding.table", tables[0])
         self.tensors.put("inputs.embedding.table", tables[1])
         weight = tables[1]
         if not self.tied:

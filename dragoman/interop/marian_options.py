@@ -79,7 +79,7 @@ class MarianOptions(NamedTuple):
         size, (of_source, of_target) = self.number("dim-emb"), self.vocabularies
         shared = self.tie in ("all", "languages")
         names = ("Wemb", "Wemb") if shared else ("encoder_Wemb", "decoder_Wemb")
-        embeddings = ("readers.0.embedding.table", "inputs.embedding.table")
+        embeddings = ("source_encoders.0.embedding.table", "inputs.embedding.table")
         tables = [tensors.take(name, (count, size)) for name, count in zip(names, (of_source, of_target), strict=True)]
         for ours, table, arrange in zip(embeddings, tables, rows, strict=True):
             tensors.put(ours, arrange(table))

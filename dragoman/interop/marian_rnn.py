@@ -159,7 +159,7 @@ class _Tensors:
                 base = f"{side}_l{layer + 1}" if layer else side
                 cells = [f"{base}_cell{number}" for number in range(1, options["transitions"] + 2)]
                 cells[0] = cells[0] if layer else base
-                self.deep_cell(f"readers.0.encoder.layers.{layer}.{direction}", cells, options["cell"], inputs)
+                self.deep_cell(f"source_encoders.0.encoder.layers.{layer}.{direction}", cells, options["cell"], inputs)
 
     def decoder(self) -> None:
         options, context = self.model["decoder"], 2 * self.size

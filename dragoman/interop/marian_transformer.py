@@ -140,7 +140,7 @@ class _Tensors:
             self.norm(f"{ours}.norm", f"{side}_emb", "_pre")
 
     def encoder(self) -> None:
-        ours, options = "readers.0.encoder", self.model["encoder"]
+        ours, options = "source_encoders.0.encoder", self.model["encoder"]
         self.entry(f"{ours}.entry", "encoder", options)
         for number in range(options["layers"]):
             layer, name = f"{ours}.layers.{number}", f"encoder_l{number + 1}"

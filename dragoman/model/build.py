@@ -32,7 +32,7 @@ from dragoman.model.decoder.table import DECODERS
 from dragoman.model.embedding import EMBEDDINGS, Embedding
 from dragoman.model.encoder.source_encoder import SourceEncoder
 from dragoman.model.encoder.table import ENCODERS, FEATURE_ENCODERS
-from dragoman.model.inputs import Regions, SourceInput, build_embeddings, build_readers, model_inputs
+from dragoman.model.inputs import Regions, SourceInput, build_embeddings, build_source_encoders, model_inputs
 from dragoman.model.output.output import Output
 from dragoman.model.output.softmax import SoftmaxOutput
 from dragoman.model.output.table import OUTPUTS
@@ -185,23 +185,23 @@ def _model(
 ) -> Seq2Seq:
     """Build all parts. They are initialized at random in this order: changing it changes the training."""
     tables, target = build_embeddings(model, sources, symbols, assemble)
-    readers = build_readers(model, sources, tables, assemble)
-    decoder = _decoder(model, readers, sources, mark, assemble)
-    bridge = _bridge(model, readers, decoder, assemble)
-    _check_hidden(model, readers, bridge, decoder, assemble)
-    output = _output(model, readers, decoder, symbols, target, assemble)
+    source_encoders = build_source_encoders(model, sources, tables, assemble)
+    decoder = _decoder(model, source_encoders, sources, mark, assemble)
+    bridge = _bridge(model, source_encoders, decoder, assemble)
+    _check_hidden(model, source_encoders, bridge, decoder, assemble)
+    output = _output(model, source_encoders, decoder, symbols, target, assemble)
     zero_start = model.start_symbol == "none"
     inputs: DecoderInput = PreviousSymbol(target, zero_start=zero_start)
     if edited and model.cursor:
-        inputs = Cursor(target, edited, readers[edited.source].encoder.size, zero_start=zero_start)
+        inputs = Cursor(target, edited, source_encoders[edited.source].encoder.size, zero_start=zero_start)
     chain = next((part for part in decoder.modules() if isinstance(part, Chain)), None)
     alignment_model = ChainedAlignment(chain) if chain else IndependentAlignment()
-    return Seq2Seq(Parts(readers, bridge, inputs, decoder, output, alignment_model), model.start_symbol)
+    return Seq2Seq(Parts(source_encoders, bridge, inputs, decoder, output, alignment_model), model.start_symbol)
 
 
 def _decoder(
     model: ModelConfig,
-    readers: list[SourceEncoder],
+    source_encoders: list[SourceEncoder],
     sources: tuple[SourceInput, ...],
     mark: int | None,
     assemble: Assemble,
@@ -209,9 +209,9 @@ def _decoder(
     """The decoder, with attention to those sources that are `attended`."""
     size = model.embedding.size
     attended = [
-        (reader.encoder.size, _symbols(source), number)
-        for number, (reader, source) in enumerate(zip(readers, sources, strict=True))
-        if reader.attended
+        (source_encoder.encoder.size, _symbols(source), number)
+        for number, (source_encoder, source) in enumerate(zip(source_encoders, sources, strict=True))
+        if source_encoder.attended
     ]
 
     def attend_to(query_size: int, state_sizes: tuple[int, ...]) -> Combination:
@@ -238,11 +238,11 @@ def _symbols(source: SourceInput) -> int | None:
     return len(source) if isinstance(source, SymbolTable) else None
 
 
-def _bridge(model: ModelConfig, readers: list[SourceEncoder], decoder: Decoder, assemble: Assemble) -> Bridge:
+def _bridge(model: ModelConfig, source_encoders: list[SourceEncoder], decoder: Decoder, assemble: Assemble) -> Bridge:
     """The bridge, which reads all sources; those in `initial_state_only` are read by nothing else."""
     kind, starts = model.bridge.kind, bool(decoder.state_shape.layers)
     reads_source = BRIDGES[kind].reads_source
-    shapes = tuple(reader.encoder.state_shape for reader in readers)
+    shapes = tuple(source_encoder.encoder.state_shape for source_encoder in source_encoders)
 
     def make() -> Bridge:
         if not (reads_source or decoder.attends):
@@ -255,18 +255,18 @@ def _bridge(model: ModelConfig, readers: list[SourceEncoder], decoder: Decoder, 
         return components.build(BRIDGES, model.bridge, shapes, decoder.state_shape)
 
     bridge = assemble(("model", "bridge"), make, lambda: ZeroBridge(shapes, decoder.state_shape))
-    if not reads_source and not all(reader.attended for reader in readers):
+    if not reads_source and not all(source_encoder.attended for source_encoder in source_encoders):
         problem = f"require a decoder with an initial state (model.bridge: {kind})"
         assemble(("model", "initial_state_only"), make_failing(problem), lambda: None)
     return bridge
 
 
 def _check_hidden(
-    model: ModelConfig, readers: list[SourceEncoder], bridge: Bridge, decoder: Decoder, assemble: Assemble
+    model: ModelConfig, source_encoders: list[SourceEncoder], bridge: Bridge, decoder: Decoder, assemble: Assemble
 ) -> None:
     """Report each part that depends on source symbols that an attention term hides."""
     hiding = hiding_term(model.attention)
-    ahead = any(reader.encoder.reads_ahead for reader in readers)
+    ahead = any(source_encoder.encoder.reads_ahead for source_encoder in source_encoders)
     require_causal(("model", "encoder"), hiding, ahead, "rnn with direction: forward", assemble)
     require_causal(("model", "bridge"), hiding, bridge.reads_source, "zero", assemble)
     require_causal(("model", "decoder"), hiding, decoder.reads_ahead, "no external_memory", assemble)
@@ -274,7 +274,7 @@ def _check_hidden(
 
 def _output(
     model: ModelConfig,
-    readers: list[SourceEncoder],
+    source_encoders: list[SourceEncoder],
     decoder: Decoder,
     symbols: SymbolTable,
     target: Embedding,
@@ -287,7 +287,7 @@ def _output(
     def make() -> Output:
         if OUTPUTS[kind].reads_source and not model.attention.attends:
             raise ValueError(f"'{kind}' requires attention (model.attention.score other than none)")
-        if OUTPUTS[kind].extends and all(reader.embedding is None for reader in readers):
+        if OUTPUTS[kind].extends and all(source_encoder.embedding is None for source_encoder in source_encoders):
             raise ValueError(f"'{kind}' copies source words, but data.features are numeric")
         if OUTPUTS[kind].spells and any(isinstance(part, Chain) for part in decoder.modules()):
             raise ValueError(f"'{kind}' cannot be combined with hard attention of order: 1")

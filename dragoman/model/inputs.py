@@ -1,4 +1,4 @@
-"""Model inputs: descriptions of the sources, and the embeddings and readers built for them."""
+"""Model inputs: descriptions of the sources, and the embeddings and encoders built for them."""
 
 from dataclasses import replace
 from functools import partial
@@ -75,18 +75,18 @@ def build_embeddings(
     return tables, embedding("target", target)
 
 
-def build_readers(
+def build_source_encoders(
     model: ModelConfig, sources: tuple[SourceInput, ...], tables: list[Embedding | None], assemble: Assemble
 ) -> list[SourceEncoder]:
-    """A reader for each source. If there are several, each of them is optional in a sentence."""
-    readers: list[SourceEncoder] = []
+    """An encoder for each source. If there are several, each of them is optional in a sentence."""
+    source_encoders: list[SourceEncoder] = []
     several = len(sources) > 1
     for source, table in zip(sources, tables, strict=True):
         if isinstance(source, Regions):
             make = partial(components.build, FEATURE_ENCODERS, model.features, source.size)
             encoder = assemble(("model", "features"), make)
-            readers.append(SourceEncoder(None, encoder, optional=several, attended=source.attended))
+            source_encoders.append(SourceEncoder(None, encoder, optional=several, attended=source.attended))
         else:
             make = partial(components.build, ENCODERS, model.encoder, model.embedding.size)
-            readers.append(SourceEncoder(table, assemble(("model", "encoder"), make), optional=several))
-    return readers
+            source_encoders.append(SourceEncoder(table, assemble(("model", "encoder"), make), optional=several))
+    return source_encoders

@@ -18,7 +18,7 @@ def count_parameters(
     counts: Counter[str] = Counter()
     for name, parameter in built.named_parameters():
         part, *below = name.split(".")
-        if part == "readers":  # number and part of a reader
+        if part == "source_encoders":  # then its number, and one of its parts
             part = {"embedding": "source embedding"}.get(below[1], below[1])
         elif part == "inputs":
             part = {"embedding": "target embedding", "map": "cursor"}[below[0]]

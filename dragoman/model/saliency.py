@@ -20,7 +20,7 @@ class Saliency(NamedTuple):
     maps: tuple[Float[Tensor, "B T _"], ...]
 
 
-def compute_saliency(model: Predictor[Any], readers: Iterable[SourceEncoder], batch: Batch) -> Saliency:
+def compute_saliency(model: Predictor[Any], source_encoders: Iterable[SourceEncoder], batch: Batch) -> Saliency:
     """Gradient times input (Denil et al. 2014, Li et al. 2016a, Ding et al. 2019), for symbol t and position j
 
         `m_tj = sum_d x_jd  d log P(y_t | y_<t, x) / d x_jd`
@@ -30,9 +30,9 @@ def compute_saliency(model: Predictor[Any], readers: Iterable[SourceEncoder], ba
     gradient flows through what is no function of vectors: the symbols that an output copies, or the position that hard
     attention has chosen; it flows through all else.
 
-    `readers` are those of the model in the order in which they read; those of an ensemble are those of its members.
+    `source_encoders` are those of the model in the order in which they read; of an ensemble, those of its members.
     """
-    with torch.enable_grad(), _make_leaves(readers) as vectors:
+    with torch.enable_grad(), _make_leaves(source_encoders) as vectors:
         scored = model.score(batch)
         steps = scored.log_probs.unbind(1)
         maps = [inputs.new_zeros(*inputs.shape[:1], len(steps), *inputs.shape[1:2]) for inputs in vectors]
@@ -44,7 +44,7 @@ def compute_saliency(model: Predictor[Any], readers: Iterable[SourceEncoder], ba
 
 
 @contextmanager
-def _make_leaves(readers: Iterable[SourceEncoder]) -> Iterator[list[Tensor]]:
+def _make_leaves(source_encoders: Iterable[SourceEncoder]) -> Iterator[list[Tensor]]:
     """Make what each encoder reads a leaf of the graph, and list these (B, S, E) in their order."""
     inputs: list[Tensor] = []
 
@@ -52,7 +52,7 @@ def _make_leaves(readers: Iterable[SourceEncoder]) -> Iterator[list[Tensor]]:
         inputs.append(args[0].detach().requires_grad_())
         return (inputs[-1], *args[1:])
 
-    handles = [reader.encoder.register_forward_pre_hook(leaf) for reader in readers]
+    handles = [source_encoder.encoder.register_forward_pre_hook(leaf) for source_encoder in source_encoders]
     try:
         yield inputs
     finally:

@@ -28,7 +28,7 @@ StartSymbol = Literal["bos", "eos", "none"]
 class Parts(NamedTuple):
     """The built parts of a model, in the order in which a sentence passes through them."""
 
-    readers: Sequence[SourceEncoder]  # one for each source
+    source_encoders: Sequence[SourceEncoder]  # one for each source
     bridge: Bridge
     inputs: DecoderInput
     decoder: Decoder
@@ -90,7 +90,7 @@ class Seq2Seq(nn.Module, Predictor[ModelState]):
 
     def __init__(self, parts: Parts, start_symbol: StartSymbol = "bos") -> None:
         super().__init__()
-        self.readers = cast(Sequence[SourceEncoder], nn.ModuleList(parts.readers))
+        self.source_encoders = cast(Sequence[SourceEncoder], nn.ModuleList(parts.source_encoders))
         self.bridge = parts.bridge
         self.inputs = parts.inputs
         self.decoder = parts.decoder
@@ -120,18 +120,24 @@ class Seq2Seq(nn.Module, Predictor[ModelState]):
     def _embeddings(self) -> list[tuple[int, Embedding]]:
         """Each embedding with the number of its source, -1 for the target's."""
         of_sources = [
-            (number, reader.embedding) for number, reader in enumerate(self.readers) if reader.embedding is not None
+            (number, source_encoder.embedding)
+            for number, source_encoder in enumerate(self.source_encoders)
+            if source_encoder.embedding is not None
         ]
         return [(-1, self.target_embedding), *of_sources]
 
     def encode(self, sources: tuple[SourceBatch, ...]) -> tuple[Memory, ...]:
         """One memory for each source."""
-        return tuple(reader(source) for reader, source in zip(self.readers, sources, strict=True))
+        return tuple(
+            source_encoder(source) for source_encoder, source in zip(self.source_encoders, sources, strict=True)
+        )
 
     def start(self, memories: tuple[Memory, ...]) -> ModelState:
         """The state before the first target symbol."""
         attended_memories = tuple(
-            memory for reader, memory in zip(self.readers, memories, strict=True) if reader.attended
+            memory
+            for source_encoder, memory in zip(self.source_encoders, memories, strict=True)
+            if source_encoder.attended
         )
         step_state, source_state, masks = self.decoder.start(attended_memories, self.bridge(memories))
         inputs, mapped = self.inputs.start(memories)
@@ -256,7 +262,10 @@ class Seq2Seq(nn.Module, Predictor[ModelState]):
         sentinel if there is one.
         """
         rest = iter(self.decoder.by_source(weights, self.decoder_state(state)))
-        return (*(next(rest) if reader.attended else weights[..., :0] for reader in self.readers), *rest)
+        return (
+            *(next(rest) if source_encoder.attended else weights[..., :0] for source_encoder in self.source_encoders),
+            *rest,
+        )
 
     def decoder_state(self, state: ModelState) -> DecoderState:
         """The decoder's part of a state."""

@@ -107,7 +107,10 @@ def fill(run: Training) -> None:
     table takes the vectors of all its files. UserError if a file is missing, damaged, or of another size.
     """
     languages = (*run.config.data.sequences(run.data.sources), run.data.target)
-    embeddings = (*(reader.embedding for reader in run.model.readers), run.model.target_embedding)
+    embeddings = (
+        *(source_encoder.embedding for source_encoder in run.model.source_encoders),
+        run.model.target_embedding,
+    )
     tables: dict[nn.Parameter, Pretrained] = {}
     files: dict[nn.Parameter, list[str]] = {}
     for language, embedding in zip(languages, embeddings, strict=True):

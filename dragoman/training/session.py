@@ -180,7 +180,7 @@ def _begin(run: Training) -> None:
 
 
 def _objective(config: Config, model: Seq2Seq, data: Dataset, steps: int, forward_passes: MakePasses) -> Objective:
-    training, size = config.training, model.readers[0].encoder.size
+    training, size = config.training, model.source_encoders[0].encoder.size
 
     def reversed_model() -> Seq2Seq:
         (source,) = data.sources

@@ -10,7 +10,7 @@ from tests.builders import BATCH, build_model, context
 
 def test_a_counted_objective_is_the_objective_and_counts_target_symbols() -> None:
     model = build_model()
-    inner = TeacherForcing(context(penalties={"coverage": CoveragePenalty(model.readers[0].encoder.size)}))
+    inner = TeacherForcing(context(penalties={"coverage": CoveragePenalty(model.source_encoders[0].encoder.size)}))
     settled: list[bool] = []
     inner.after_step = settled.append  # type: ignore[assignment, method-assign]
     inner.batch_statistics = lambda: (torch.ones(1),)  # type: ignore[method-assign]

@@ -221,7 +221,7 @@ def test_a_pack_of_firefox_is_a_model_with_its_vocabularies(tmp_path: Path) -> N
         (tmp_path / name).write_text(VOCABULARY, "utf-8")
     foreign = table.read(tmp_path)
     assert [path.name for path in foreign.files[1:]] == ["srcvocab.enfr.yml", "trgvocab.enfr.yml"]
-    table_of_symbols = foreign.tensors["readers.0.embedding.table"]
+    table_of_symbols = foreign.tensors["source_encoders.0.embedding.table"]
     step = np.abs(arrays["Wemb"]).max() / 127
     np.testing.assert_allclose(table_of_symbols[4:], arrays["Wemb"][2:], atol=0.51 * step)
 

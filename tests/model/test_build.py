@@ -236,7 +236,7 @@ def test_two_vocabularies_of_other_sizes_cannot_share_a_table(golden: Golden) ->
 
 def test_each_side_has_its_own_vocabulary() -> None:
     model = build.build(settings(), (9,), 11)
-    assert model.readers[0].embedding.table.shape == (9, 4)
+    assert model.source_encoders[0].embedding.table.shape == (9, 4)
     assert model.target_embedding.table.shape == (11, 4)
     assert model.output.log_probs(Readout(torch.zeros(1, 4))).shape == (1, 11)
 
@@ -250,7 +250,7 @@ def test_tied_tables_are_one_parameter(tie: str, tables: int) -> None:
     torch.manual_seed(0)
     model = build.build(settings(embedding={"tie": tie}), (SYMBOLS,), SYMBOLS)
     source, target = (
-        embedding.get_parameter("table") for embedding in (model.readers[0].embedding, model.target_embedding)
+        embedding.get_parameter("table") for embedding in (model.source_encoders[0].embedding, model.target_embedding)
     )
     output = model.output.weight
     assert (source is target) == (tie in ("languages", "all"))

@@ -13,5 +13,5 @@ def test_parameters_are_counted_by_part_and_once(tie: str) -> None:
     parts = count_parameters(model, (30,), 30)
     built = build.build(model, (30,), 30)
     assert sum(parts.values()) == sum(parameter.numel() for parameter in built.parameters())
-    assert parts["encoder"] == sum(parameter.numel() for parameter in built.readers[0].encoder.parameters())
+    assert parts["encoder"] == sum(parameter.numel() for parameter in built.source_encoders[0].encoder.parameters())
     assert ("target embedding" in parts) == (tie == "none")

@@ -53,7 +53,7 @@ def batch(images: FeatureBatch = IMAGES) -> Batch:
 def test_states_of_unequal_sizes_are_combined(name: str, score: str) -> None:
     """Those of words have 4 numbers, those of regions 6. What stands in padding does not matter, nor how wide it is."""
     model = make(combination=COMBINATIONS[name], score=score)
-    assert [reader.encoder.size for reader in model.readers] == [4, NUMBERS]
+    assert [source_encoder.encoder.size for source_encoder in model.source_encoders] == [4, NUMBERS]
     scored = model.score(batch())
     assert [part.shape[2] for part in scored.attention][:2] == [4, 3]
     sums = torch.stack([part.sum(2) for part in scored.attention]).sum(0)
@@ -124,7 +124,7 @@ def test_sums_need_equal_sizes(golden: Golden) -> None:
 def test_regions_are_read_by_any_encoder(features: dict[str, Any]) -> None:
     model = make(features=features, bridge="mean")
     model(batch()).features.sum().backward()
-    assert all(parameter.grad is not None for parameter in model.readers[1].parameters())
+    assert all(parameter.grad is not None for parameter in model.source_encoders[1].parameters())
 
 
 @pytest.mark.spec("C10")
@@ -149,7 +149,7 @@ def test_an_image_that_only_starts_the_decoder() -> None:
     state = model.start(memories)
     for row in range(3):
         v = loops.array(vectors.values[row, 0])
-        projected = loops.times(p["readers.1.encoder.map.weight"], v) + p["readers.1.encoder.map.bias"]
+        projected = loops.times(p["source_encoders.1.encoder.map.weight"], v) + p["source_encoders.1.encoder.map.bias"]
         z = loops.join(loops.array(text.final[-1][0][row]), projected)
         start = loops.tanh(loops.times(p["bridge.projections.0.weight"], z) + p["bridge.projections.0.bias"])
         np.testing.assert_allclose(loops.array(state.step_state.decoder.layers[0][0][row]), start, atol=1e-12)

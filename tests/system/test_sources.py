@@ -85,7 +85,7 @@ def test_sources_are_read_as_one_sequence(corpus: Path, tmp_path: Path) -> None:
         "model.embedding.tie": "all",
     }
     translator = dragoman.load(session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path)
-    assert len(translator.model.readers) == 1
+    assert len(translator.model.source_encoders) == 1
     texts = [("one two", "1 2"), ("three", ""), ("", "4 5 6"), ("", "")]
     translations = translator.translate(texts)
     for item in translations[:3]:

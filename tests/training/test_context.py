@@ -117,7 +117,7 @@ def test_an_embedding_knows_how_its_symbols_are_spelled(train: Train, monkeypatc
     embedding = {"size": 12, "dropout": 0.1, "tie": "output", "source": "lengths"}
     run = Run.load(train({"model.embedding": embedding, "model.decoder.readout_size": 12}).path)
     model = run.model()
-    read = model.readers[0].embedding
+    read = model.source_encoders[0].embedding
     assert isinstance(read, Lengths)
     assert model.target_embedding.get_parameter("table") is model.output.get_parameter("weight")
     seen = read(torch.tensor(run.source.vocabulary.ids(["one", "three", "six", "unheard"])))
@@ -178,7 +178,10 @@ def test_an_objective_knows_the_model_and_makes_one_in_the_other_direction(
     assert (context.sources, context.target) == (training.data.sources, training.data.target)
     other = context.reversed_model()
     sizes = [len(language.vocabulary) for language in (training.data.target, *training.data.sources)]
-    assert [len(other.readers[0].embedding.get_parameter("table")), other.output.get_parameter("bias").numel()] == sizes
+    assert [
+        len(other.source_encoders[0].embedding.get_parameter("table")),
+        other.output.get_parameter("bias").numel(),
+    ] == sizes
 
 
 def test_symbols_of_joined_sources_occur_in_all_of_them(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_the_loss_is_that_of_the_text_given_the_masked_one(make_config: Made, as
     assert loss.total.item() == pytest.approx(by_hand, rel=1e-5)
     assert run.objective(run.model, wanted).total.item() == pytest.approx(by_hand, rel=1e-5)
     compute_gradients(run, [batch_of_two])
-    embedding = run.model.readers[0].embedding
+    embedding = run.model.source_encoders[0].embedding
     assert embedding
     gradient = embedding.get_parameter("table").grad
     assert gradient is not None
@@ -114,7 +114,7 @@ def test_a_translator_starts_from_it(make_config: Made, assembled: Assembled, tm
     source = run.data.sources[0]
     assert isinstance(source, Language)
     assert len(source.vocabulary) == len(old.target.vocabulary) - 3, "two languages and a mask"
-    table, old_table = (model.readers[0].embedding for model in (run.model, old.model()))
+    table, old_table = (model.source_encoders[0].embedding for model in (run.model, old.model()))
     assert table
     assert old_table
     for word in (*toy.WORDS, *toy.WORDS.values()):

@@ -60,7 +60,9 @@ def test_both_runs_are_whole(run: RunFolder) -> None:
     assert set(one.translate(["two three"])[0].words) <= set(toy.WORDS.values())
     assert set(other.translate(["trois deux"])[0].words) <= set(toy.WORDS)
     assert other.score(["trois deux"], ["two three"])[0].attention.shape == (2, 2)
-    assert other.model.readers[0].embedding.get_parameter("table").size(0) == len(Run.load(run.path).target.vocabulary)
+    assert other.model.source_encoders[0].embedding.get_parameter("table").size(0) == len(
+        Run.load(run.path).target.vocabulary
+    )
 
 
 @pytest.mark.spec("B20")

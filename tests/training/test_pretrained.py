@@ -37,7 +37,7 @@ def of(path: Path, side: str = "source", **options: Any) -> dict[str, Any]:
 
 
 def tables(run: Training) -> tuple[Tensor, Tensor]:
-    embeddings = (run.model.readers[0].embedding, run.model.target_embedding)
+    embeddings = (run.model.source_encoders[0].embedding, run.model.target_embedding)
     source, target = (embedding.get_parameter("table").detach() for embedding in embeddings if embedding)
     return source, target
 
@@ -64,7 +64,7 @@ def test_words_begin_with_their_vectors_and_the_rest_at_random_in_their_scale(
     assert torch.equal(target, other), "which has no file"
     for name, parameter in plain.model.named_parameters():
         same = torch.equal(parameter, run.model.get_parameter(name))
-        assert same is (name != "readers.0.embedding.table")
+        assert same is (name != "source_encoders.0.embedding.table")
 
 
 def test_what_is_found_is_told(

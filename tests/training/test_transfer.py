@@ -239,7 +239,7 @@ def test_the_mean_is_exact(parent: Callable[..., Path], make_config: Made, other
     config = make_config(on(other_corpus, start, {**CASES["bpe, tie all"], "run": str(tmp_path / "new")}))
     folder = session.train(config, quiet=True)
     new, old = Run.load(folder.path), Run.load(start)
-    table = read_tensors(old.weights())[0]["readers.0.embedding.table"]
+    table = read_tensors(old.weights())[0]["source_encoders.0.embedding.table"]
     model = new.model().double()
     transfer.transfer(model, new.config, (*new.sources, new.target), transfer.InitialWeights.at(str(start)))
     torch.testing.assert_close(
@@ -321,7 +321,7 @@ def test_letters_are_spelled_in_the_case_of_the_older_run() -> None:
 @pytest.fixture
 def straight(parent: Callable[..., Path], make_config: Made, other_corpus: Path, tmp_path: Path) -> dict[str, Any]:
     """Options of a run that starts from another and trains only a part."""
-    options = {"training.freeze": ["readers.*", "output.bias"], "training.epochs": 3, "training.steps": None}
+    options = {"training.freeze": ["source_encoders.*", "output.bias"], "training.epochs": 3, "training.steps": None}
     return on(other_corpus, parent(), options)
 
 
@@ -354,19 +354,19 @@ def test_what_is_frozen_stays_and_the_rest_takes_the_step_that_it_would_have_tak
         return read_tensors(session.train(make_config(options), quiet=True).weights("model-last"))[0]
 
     before = weights(assembled(make_config()).model)
-    free, frozen = after("free", []), after("frozen", ["readers.0.encoder.*", "output.weight"])
+    free, frozen = after("free", []), after("frozen", ["source_encoders.0.encoder.*", "output.weight"])
     held = {name for name in before if torch.equal(before[name], frozen[name])}
-    assert held == {name for name in before if name.startswith("readers.0.encoder.") or name == "output.weight"}
+    assert held == {name for name in before if name.startswith("source_encoders.0.encoder.") or name == "output.weight"}
     assert all(torch.equal(free[name], frozen[name]) for name in before.keys() - held)
     assert not any(torch.equal(before[name], tensor) for name, tensor in free.items())
 
 
 def test_the_optimizer_gets_what_is_trained_alone(make_config: Made, assembled: Assembled) -> None:
-    run = assembled(make_config({"training.freeze": "readers.*", "training.penalties": "fertility"}))
+    run = assembled(make_config({"training.freeze": "source_encoders.*", "training.penalties": "fertility"}))
     trained = {id(parameter) for group in run.optimizer.param_groups for parameter in group["params"]}
     names = {name for name, parameter in run.trained_modules.named_parameters() if id(parameter) in trained}
     assert names == {
-        name for name, _ in run.trained_modules.named_parameters() if not name.startswith("model.readers.")
+        name for name, _ in run.trained_modules.named_parameters() if not name.startswith("model.source_encoders.")
     }
     assert any(name.startswith("objective.") for name in names)
 
@@ -374,7 +374,7 @@ def test_the_optimizer_gets_what_is_trained_alone(make_config: Made, assembled: 
 def test_a_tied_table_is_frozen_by_any_of_its_names(make_config: Made, assembled: Assembled) -> None:
     run = assembled(make_config({**CASES["tie all"], "training.freeze": "output.weight"}))
     assert [name for name, parameter in run.model.named_parameters() if not parameter.requires_grad] == [
-        "readers.0.embedding.table"
+        "source_encoders.0.embedding.table"
     ]
 
 
@@ -491,7 +491,7 @@ def test_a_run_to_start_from_that_is_none_is_told(
     golden(str(error.value))
 
 
-@pytest.mark.parametrize("patterns", [["readers.*", "encoder.*"], ["*"], ["otput.bias"], ["*", "nothing"]])
+@pytest.mark.parametrize("patterns", [["source_encoders.*", "encoder.*"], ["*"], ["otput.bias"], ["*", "nothing"]])
 def test_patterns_that_fit_nothing_or_everything_are_told(
     patterns: list[str], make_config: Made, golden: Golden
 ) -> None:

@@ -95,7 +95,7 @@ def test_gradients_are_summed_over_the_symbols_of_words(
     (scored,) = which.score([TEXT], ["trois un"])
     (maps,) = scored.translation.explain().sources
     (batch,) = which.pairs([TEXT], ["trois un"])
-    (symbols,) = compute_saliency(which.model, which.model.readers, batch).maps
+    (symbols,) = compute_saliency(which.model, which.model.source_encoders, batch).maps
     source = which.source.text.words(which.source.text.encode(TEXT)).word_of
     steps = [step.word for step in scored.steps]
     for t in range(2):
@@ -212,7 +212,10 @@ def test_the_end_counts_in_the_sum_over_all_steps(translator: Translator) -> Non
     contrast = one.explain("").contrast
     assert contrast is not None
     batches = [next(iter(translator.pairs([TEXT], [translation.text]))) for translation in (one, nothing)]
-    maps = [compute_saliency(translator.model, translator.model.readers, batch).maps[0][0].sum(0) for batch in batches]
+    maps = [
+        compute_saliency(translator.model, translator.model.source_encoders, batch).maps[0][0].sum(0)
+        for batch in batches
+    ]
     np.testing.assert_allclose(contrast.sources[0].gradient, (maps[0] - maps[1])[:-1].tolist(), atol=1e-5)
 
 

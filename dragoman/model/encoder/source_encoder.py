@@ -1,4 +1,4 @@
-"""The reader of one source: an embedding, if it has symbols, and an encoder."""
+"""The encoder of one source: an embedding, if it has symbols, and an encoder."""
 
 from typing import final
 
@@ -14,7 +14,7 @@ from dragoman.model.state import map_tensors
 
 @final
 class SourceEncoder(nn.Module):
-    """`reader(source)`: maps one source of a batch to a Memory; without `embedding`, the source is feature vectors.
+    """`source_encoder(source)`: one source of a batch as a Memory; without `embedding`, the source is feature vectors.
 
     If it is `optional`, a sentence may lack this source, and its memory is then 0. A source that is not `attended` to
     only starts the decoder.

@@ -66,11 +66,13 @@ class _Gradients(NamedTuple):
 def _gradients(generator: SequenceGenerator, pairs: Sequence[EncodedPair]) -> list[_Gradients]:
     model = generator.scorer
     members = model.models if isinstance(model, Ensemble) else [model]
-    readers = [reader for member in members if isinstance(member, Seq2Seq) for reader in member.readers]
+    source_encoders = [
+        source_encoder for member in members if isinstance(member, Seq2Seq) for source_encoder in member.source_encoders
+    ]
     gradients = dict[int, _Gradients]()
     for batch_pairs, batch in generator.processor.batched(pairs, SYMBOLS):
         with generator.threads(len(batch_pairs)):
-            scored, maps = compute_saliency(model, readers, batch.to(generator.device.torch_device))
+            scored, maps = compute_saliency(model, source_encoders, batch.to(generator.device.torch_device))
         for row, (number, pair) in enumerate(zip(batch.rows.tolist(), batch_pairs, strict=True)):
             own = tuple(source_map[row, : len(pair.target) + 1].double().cpu().numpy() for source_map in maps)
             gradients[number] = _Gradients(generator.processor.scored(pair, scored, row), own)

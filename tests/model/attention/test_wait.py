@@ -85,7 +85,7 @@ def test_greedy_search_writes_the_same_as_long_as_it_has_seen_the_same() -> None
 
 @pytest.mark.parametrize("direction", ["forward", "reversed", "bidirectional"])
 def test_an_encoder_says_whether_it_reads_ahead(direction: str) -> None:
-    encoder = build_model(encoder={"direction": direction}).readers[0].encoder
+    encoder = build_model(encoder={"direction": direction}).source_encoders[0].encoder
     with torch.no_grad():
         one, other = (
             encoder(states, torch.ones(1, 4).bool()).states[0, :3]
