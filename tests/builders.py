@@ -1,6 +1,6 @@
 """Tiny models, batches and configurations for tests; everything is seeded and in float64."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,6 +38,7 @@ def settings(
     embedding: Mapping[str, Any] | None = None,
     output: Mapping[str, Any] | None = None,
     start_symbol: str = "bos",
+    target_prefix: Sequence[str] = (),
 ) -> ModelConfig:
     """The section `model` with sizes of 4; an encoder that reads both ways has states of 4 too."""
     reads = dict(encoder or {})
@@ -45,6 +46,7 @@ def settings(
     return ModelConfig.model_validate(
         {
             "start_symbol": start_symbol,
+            "target_prefix": target_prefix,
             "embedding": {"size": SIZE, **(embedding or {})},
             "encoder": {"kind": "rnn", "size": SIZE // 2 if both else SIZE, **reads},
             "bridge": bridge,

@@ -38,6 +38,10 @@ class LanguageConfig(Section):
         "punctuation", description="word boundaries: punctuation and whitespace, or whitespace only"
     )
     tokenizer: Spec = Field(Spec("bpe"), description="tokenizer that splits words into tokens")
+    prefix: Annotated[tuple[Text, ...], Several] = Field(
+        (), description="tokens before each source text, such as the code of its language or the name of a task"
+    )
+    suffix: Annotated[tuple[Text, ...], Several] = Field((), description="tokens after each source text")
 
 
 class TextConfig(Section):
@@ -106,6 +110,11 @@ class ModelConfig(Section):
 
     start_symbol: Literal["bos", "eos", "none"] = Field(
         "bos", description="first input token of the decoder: bos, eos or none (a zero vector)"
+    )
+    target_prefix: Annotated[tuple[Text, ...], Several] = Field(
+        (),
+        description="tokens that the decoder reads after the first one, before it predicts any, such as a language "
+        "code of a multilingual model",
     )
     embedding: EmbeddingConfig = Field(EmbeddingConfig(), description="token embeddings")
     encoder: Spec = Field(Spec("rnn"), description="encoder of the source sentence")

@@ -43,6 +43,9 @@ def contradictions(config: Config) -> Iterator[Problem]:
     if config.model.attention.sentences and len(data.sides) > 1 and (data.features or not text.shared_vocabulary):
         message = "requires text sources and text.shared_vocabulary: true where there are several sources"
         yield Problem(("model", "attention", "sentences"), message)
+    for name in ("prefix", "suffix"):
+        if getattr(text.target, name):
+            yield Problem(("text", "target", name), "only for sources; see model.target_prefix")
     tie = config.model.embedding.tie
     if tie in ("languages", "all") and not text.shared_vocabulary:
         yield Problem(("model", "embedding", "tie"), f"'{tie}' requires text.shared_vocabulary: true")

@@ -18,6 +18,7 @@ from dragoman.files.reading import read_lines
 from dragoman.files.writing import write_atomically
 from dragoman.text.mark import Mark
 from dragoman.text.pipeline import Side, TextPipeline
+from dragoman.text.tokenizer import flat
 
 COUNT = re.compile("[0-9]{1,18}")
 
@@ -54,11 +55,15 @@ class Language:
         return sum(self.counts)
 
     def ids(self, text: str, sample: int | None = None) -> list[int]:
-        """Return the ids of a text and EOS; `sample` seeds the sentence's subword dropout, None = none."""
-        return [*self.vocabulary.ids(self.text.encode(text, sample)), EOS]
+        """Return the ids of a text with what frames it, and EOS; `sample` seeds the sentence's subword dropout, None =
+        none.
+        """
+        return [*self.vocabulary.ids(self.text.framed(self.text.encode(text, sample))), EOS]
 
     def rows(self, texts: Sequence[str]) -> Rows:
         """Return the ids of normalized texts with EOS, all at once and without dropout."""
+        if self.text.framed([]):
+            return Rows(*flat(list(map(self.ids, texts))))
         # All texts in one call, for units that work on many at once (sentencepiece, in several threads).
         places, lengths = self.text.tokenizer.numbers(texts)
         # A unit numbers its symbols from 1, with 0 for unknown; a vocabulary has specials and marks before them.
@@ -103,14 +108,15 @@ class Language:
         not to be `counted`, it may have had other marks.
         """
         path = folder / f"{side}.vocabulary"
-        vocabulary = Vocabulary.load(path, marks)
+        text = TextPipeline.load(folder, side)
+        vocabulary = Vocabulary.load(path, marks, (*text.prefix, *text.suffix))
         counts = _counts(folder / f"{side}.counts") if counted else ()
         if counted and len(vocabulary) != len(counts):
             difference = f"{len(vocabulary):,} symbols, and {side}.counts {len(counts):,}"
             raise UserError(f"{path} has {difference}: one of them was cut, or is another run's")
         letters = folder / f"{side}.characters"
         characters = tuple(read_strings(letters)) if letters.is_file() else ()
-        return cls(name, TextPipeline.load(folder, side), vocabulary, counts, characters)
+        return cls(name, text, vocabulary, counts, characters)
 
 
 def _counts(path: Path) -> tuple[int, ...]:

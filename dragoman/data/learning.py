@@ -106,7 +106,11 @@ def learn_inventories(data: DataConfig, text: TextConfig, seed: int) -> dict[Sid
 
     def language(name: str) -> Language:
         pipeline = pipelines[-1] if name in data.recalled else next(rest)
-        return Language(name, pipeline, Vocabulary(pipeline.tokenizer.inventory, marks(data)))
+        around = (*pipeline.prefix, *pipeline.suffix)
+        try:
+            return Language(name, pipeline, Vocabulary(pipeline.tokenizer.inventory, marks(data), around))
+        except ValueError as error:
+            raise UserError(f"text.source: the vocabulary {error}") from error
 
     return {
         side: FeatureSource(name, arrays[side].size) if side in arrays else language(name)
@@ -179,4 +183,10 @@ def _fit(text: TextPipeline, lines: InventoryTexts, key: str, seed: int) -> None
 
 def new_pipeline(text: LanguageConfig) -> TextPipeline:
     """Return the pipeline with these options, before its tokenizer has learned anything."""
-    return TextPipeline(lowercase=text.lowercase, pretokenizer=text.pretokenizer, tokenizer=text.tokenizer)
+    return TextPipeline(
+        lowercase=text.lowercase,
+        pretokenizer=text.pretokenizer,
+        tokenizer=text.tokenizer,
+        prefix=text.prefix,
+        suffix=text.suffix,
+    )

@@ -47,9 +47,11 @@ class Vocabulary:
 
     The specials and the marks are numbers, never text: a text that spells `<s>` gets the number of the symbol `<s>` if
     there is one, otherwise UNK, but never BOS. `first` is the number of the first of these.
+
+    The marks `around` a text stand for symbols of their names: of the tokenizer, or else specials.
     """
 
-    def __init__(self, symbols: Sequence[str], marks: Sequence[Mark] = ()) -> None:
+    def __init__(self, symbols: Sequence[str], marks: Sequence[Mark] = (), around: Sequence[Mark] = ()) -> None:
         numbered: list[Symbol] = [*marks, *symbols]
         self.first = len(SPECIALS) + len(marks)
         # Specials have numbers, and no entry in `_ids`: no text can spell them.
@@ -57,6 +59,12 @@ class Vocabulary:
         self._ids: dict[Symbol, int] = {symbol: number for number, symbol in enumerate(numbered, start=len(SPECIALS))}
         if len(self._ids) != len(numbered):
             raise ValueError("a symbol occurs twice")
+        specials = dict(zip(SPECIALS, range(len(SPECIALS)), strict=True))
+        for mark in around:
+            number = self._ids.get(mark.name, specials.get(mark.name))
+            if number is None:
+                raise ValueError(f"has no symbol '{mark}' for the prefix or suffix of a text")
+            self._ids[mark] = number
 
     def __len__(self) -> int:
         return len(self._symbols)
@@ -93,9 +101,12 @@ class Vocabulary:
         write_strings(path, self.symbols(range(self.first, len(self))))
 
     @classmethod
-    def load(cls, path: Path, marks: Sequence[Mark] = ()) -> "Vocabulary":
+    def load(cls, path: Path, marks: Sequence[Mark] = (), around: Sequence[Mark] = ()) -> "Vocabulary":
         """Read a vocabulary with these marks from `save`'s file. UserError names the file and line of anything else."""
-        return cls(read_strings(path), marks)
+        try:
+            return cls(read_strings(path), marks, around)
+        except ValueError as error:
+            raise UserError(f"{path}: {error}") from error
 
 
 def write_strings(path: Path, strings: Iterable[str]) -> None:

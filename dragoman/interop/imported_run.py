@@ -77,7 +77,7 @@ def _checked(values: dict[str, Any]) -> Config:
 
 def _language(name: str, side: Side) -> Language:
     try:
-        vocabulary = Vocabulary(side.symbols)
+        vocabulary = Vocabulary(side.symbols, around=(*side.text.prefix, *side.text.suffix))
     except ValueError as error:
         raise UserError(f"vocabulary of {name}: {error}") from error
     return Language(name, side.text, vocabulary, (0,) * len(vocabulary))

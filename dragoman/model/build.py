@@ -10,7 +10,7 @@ from dragoman.configuration.components import Path, Problem
 from dragoman.configuration.config import Config, ModelConfig
 from dragoman.data.language import Language, Source
 from dragoman.data.surfaces import UnknownWordNeeds
-from dragoman.data.vocabulary import SymbolTable
+from dragoman.data.vocabulary import UNK, SymbolTable
 from dragoman.errors import UserError
 from dragoman.model.alignment_model import ChainedAlignment, IndependentAlignment
 from dragoman.model.assembly import Assemble, Part, make_failing, require_causal, skip_initial_values
@@ -44,6 +44,9 @@ def build_model(config: Config, sources: tuple[Source, ...], target: Language) -
     """A freshly initialized model from these sources to this target; UserError if the parts do not fit."""
     model = config.model
     mark = next((source.mark(model.attention.sentences) for source in sources if isinstance(source, Language)), None)
+    for name in model.target_prefix:
+        if name not in target.symbols.spellings:
+            raise UserError(f"model.target_prefix: '{name}' is not in the target vocabulary")
     edited = _edited_source(config, tuple(target.vocabulary.ids(OPERATIONS)) if config.data.edits else ())
     return build(model, model_inputs(config, sources), target.symbols, mark, edited)
 
@@ -196,7 +199,9 @@ def _model(
         inputs = Cursor(target, edited, source_encoders[edited.source].encoder.size, zero_start=zero_start)
     chain = next((part for part in decoder.modules() if isinstance(part, Chain)), None)
     alignment_model = ChainedAlignment(chain) if chain else IndependentAlignment()
-    return Seq2Seq(Parts(source_encoders, bridge, inputs, decoder, output, alignment_model), model.start_symbol)
+    # A placeholder for symbols lacks them; `build_model` has checked those of a vocabulary.
+    prefix = [symbols.spellings.index(name) if name in symbols.spellings else UNK for name in model.target_prefix]
+    return Seq2Seq(Parts(source_encoders, bridge, inputs, decoder, output, alignment_model), model.start_symbol, prefix)
 
 
 def _decoder(

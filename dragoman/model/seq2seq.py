@@ -84,11 +84,13 @@ class Seq2Seq(nn.Module, Predictor[ModelState]):
     """An attentional encoder-decoder, `P(y | x) = prod_t P(y_t | y_<t, x)`.
 
     `start_symbol` is what the decoder reads before its first word: `<s>`, `</s>` as in CN's text, or a zero
-    vector instead of `<s>` (Marian, Nematus). `alignment_model` computes the distribution of a step from decoder and
-    output: from the decoder's step alone, or, with hard attention, as a sum over all positions it may have drawn.
+    vector instead of `<s>` (Marian, Nematus). The symbols `prefix` follow it; they are given, not predicted, as the
+    code of the target language is (Fan et al. 2021): `P(y | x) = prod_t P(y_t | prefix, y_<t, x)`. `alignment_model`
+    computes the distribution of a step from decoder and output: from the decoder's step alone, or, with hard attention,
+    as a sum over all positions it may have drawn.
     """
 
-    def __init__(self, parts: Parts, start_symbol: StartSymbol = "bos") -> None:
+    def __init__(self, parts: Parts, start_symbol: StartSymbol = "bos", prefix: Sequence[int] = ()) -> None:
         super().__init__()
         self.source_encoders = cast(Sequence[SourceEncoder], nn.ModuleList(parts.source_encoders))
         self.bridge = parts.bridge
@@ -96,7 +98,8 @@ class Seq2Seq(nn.Module, Predictor[ModelState]):
         self.decoder = parts.decoder
         self.output = parts.output
         self.alignment_model = parts.alignment_model
-        self.start_id = {"bos": BOS, "eos": EOS, "none": BOS}[start_symbol]
+        # All but the last one are read when a sentence is begun; searches and references begin with the last one.
+        *self.read_first, self.start_id = {"bos": BOS, "eos": EOS, "none": BOS}[start_symbol], *prefix
 
     @property
     def target_embedding(self) -> Embedding:
@@ -141,9 +144,12 @@ class Seq2Seq(nn.Module, Predictor[ModelState]):
         )
         step_state, source_state, masks = self.decoder.start(attended_memories, self.bridge(memories))
         inputs, mapped = self.inputs.start(memories)
-        return ModelState(
+        state = ModelState(
             StepState(step_state, inputs), SourceState(source_state, mapped, self.output.prepare(memories)), masks
         )
+        for symbol in self.read_first:
+            state = self.step(torch.full_like(memories[0].mask[:, 0], symbol, dtype=torch.long), state).state
+        return state
 
     def begin(self, sources: tuple[SourceBatch, ...]) -> ModelState:
         """The state before the first target symbol of these sources."""
@@ -198,7 +204,7 @@ class Seq2Seq(nn.Module, Predictor[ModelState]):
         return ModelState(extend_state(state.step_state, fresh.step_state), fresh.source_state, state.masks)
 
     def unroll(self, state: ModelState, targets: Int[Tensor, "B T"]) -> Unrolled:
-        """All steps over a reference: the decoder reads the start symbol and the reference without its last symbol."""
+        """All steps over a reference: the decoder reads `start_id` and the reference without its last symbol."""
         return self.decoder.unroll(self.embed_targets(targets, state), self.decoder_state(state))
 
     def embed_targets(self, targets: Int[Tensor, "B T"], state: ModelState) -> Float[Tensor, "B T E"]:

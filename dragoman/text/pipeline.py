@@ -4,12 +4,13 @@ import json
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from dragoman.configuration.components import Spec, build, complete, plain
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
 from dragoman.files.writing import write_atomically
+from dragoman.text.mark import Mark, Symbol
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import PRETOKENIZERS, Span, divide_spaceless, punctuation
 from dragoman.text.tokenizer import UNKNOWN, Tokenizer
@@ -27,11 +28,28 @@ class WordsOf(NamedTuple):
 
 
 class TextPipeline:
-    """The normalizer, pretokenizer and tokenizer of text of one language."""
+    """The normalizer, pretokenizer and tokenizer of text of one language.
 
-    def __init__(self, *, lowercase: bool, pretokenizer: str, tokenizer: Spec) -> None:
+    `prefix` and `suffix` are names of symbols that a model reads before and after each source text.
+    """
+
+    def __init__(
+        self,
+        *,
+        lowercase: bool,
+        pretokenizer: str,
+        tokenizer: Spec,
+        prefix: Sequence[str] = (),
+        suffix: Sequence[str] = (),
+    ) -> None:
         tokenizer = complete(TOKENIZERS, tokenizer)
-        self.spec = {"lowercase": lowercase, "pretokenizer": pretokenizer, "tokenizer": plain(tokenizer)}
+        self.spec: dict[str, Any] = {
+            "lowercase": lowercase,
+            "pretokenizer": pretokenizer,
+            "tokenizer": plain(tokenizer),
+        }
+        self.spec |= {name: list(symbols) for name, symbols in (("prefix", prefix), ("suffix", suffix)) if symbols}
+        self.prefix, self.suffix = (tuple(map(Mark, symbols)) for symbols in (prefix, suffix))
         self.normalize = Normalizer(lowercase=lowercase)
         self.tokenize = PRETOKENIZERS[pretokenizer]
         self.tokenizer: Tokenizer = build(TOKENIZERS, tokenizer, self.tokenize)
@@ -39,6 +57,10 @@ class TextPipeline:
     def encode(self, text: str, sample: int | None = None) -> list[str]:
         """The symbols of a text as the user wrote it; `sample` seeds the sentence's subword dropout, None = none."""
         return self.tokenizer.encode(self.normalize(text), sample)
+
+    def framed(self, symbols: Sequence[Symbol]) -> list[Symbol]:
+        """The symbols of a source between its prefix and its suffix."""
+        return [*self.prefix, *symbols, *self.suffix]
 
     def elided(self, text: str) -> list[str] | None:
         """The symbols of the beginning of a text if the apostrophe at its end is that of an elided word (`l'`), as it
@@ -92,12 +114,22 @@ class TextPipeline:
         try:
             spec = json.loads("\n".join(read_lines(path)))
             pipeline = cls(
-                lowercase=spec["lowercase"], pretokenizer=spec["pretokenizer"], tokenizer=Spec.parse(spec["tokenizer"])
+                lowercase=spec["lowercase"],
+                pretokenizer=spec["pretokenizer"],
+                tokenizer=Spec.parse(spec["tokenizer"]),
+                prefix=_names(spec.get("prefix", [])),
+                suffix=_names(spec.get("suffix", [])),
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise UserError(f"{path}: not the description of a text pipeline ({error})") from error
         pipeline.tokenizer.load(folder / f"{name}.tokenizer")
         return pipeline
+
+
+def _names(symbols: Any) -> list[str]:
+    if not isinstance(symbols, list) or not all(isinstance(symbol, str) for symbol in symbols):
+        raise TypeError("prefix and suffix: expected lists of symbols")
+    return symbols
 
 
 def _largest_share(spans: list[Span], first: int, begin: int, end: int) -> int:

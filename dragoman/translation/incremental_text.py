@@ -41,7 +41,8 @@ class ArrivingText:
                 return
             text = f"{text} {word}".strip()
             symbols = self._source.text.encode(text[:LONGEST_TEXT])
-            arrived = [*(self._mark if symbols else ()), *symbols][: source_inputs.LONGEST]
+            before = (*self._mark, *self._source.text.prefix) if symbols else ()
+            arrived = [*before, *symbols][: source_inputs.LONGEST]
             self.symbols += arrived[symbol_count:]
             yield self._source.vocabulary.ids(arrived[symbol_count:])
             symbol_count = max(symbol_count, len(arrived))

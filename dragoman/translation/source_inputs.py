@@ -225,7 +225,7 @@ def _encoded(source: Source, source_input: Given, mark: Sequence[Mark]) -> Encod
         raise TypeError(f"{source.name}: expected a text, found {type(source_input).__name__}")
     # Time and memory of segmenting grow with the text, of which a model reads LONGEST symbols anyway.
     text = source_input[:LONGEST_TEXT]
-    return [*mark, *(source.text.encode(text) if source.text.normalize(text).strip() else [])]
+    return [*mark, *(source.text.framed(source.text.encode(text)) if source.text.normalize(text).strip() else [])]
 
 
 def sequence(rows: Sequence[Sequence[list[Symbol]]], language: Language, words: Words, spells: bool) -> TokenBatch:

@@ -1,10 +1,13 @@
 """What stands between the sentences of a document is one symbol, or is refused."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from dragoman.configuration.components import Spec
 from dragoman.data.language import Language
-from dragoman.data.vocabulary import Vocabulary
+from dragoman.data.vocabulary import BOS, EOS, Vocabulary
 from dragoman.errors import UserError
 from dragoman.text.pipeline import TextPipeline
 
@@ -42,3 +45,36 @@ REFUSED = [
 def test_what_is_not_always_one_known_symbol_is_refused(unit: Spec, text: str, message: str) -> None:
     with pytest.raises(UserError, match=f"^model.attention.sentences: {message}"):
         language(unit).mark(text)
+
+
+@pytest.mark.spec("J9")
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_a_source_is_framed_by_symbols_of_its_vocabulary(unit: Spec, tmp_path: Path) -> None:
+    """By pieces of texts, and by specials that no text spells; its own symbols and words stay the same."""
+    plain = language(unit)
+    symbol = plain.vocabulary.symbols([7])[0]
+    pipeline = TextPipeline(
+        lowercase=False, pretokenizer="punctuation", tokenizer=unit, prefix=["<s>", symbol], suffix=[symbol]
+    )
+    pipeline.tokenizer.restore(plain.text.tokenizer.learned())
+    vocabulary = Vocabulary(pipeline.tokenizer.inventory, (), (*pipeline.prefix, *pipeline.suffix))
+    framed = Language("en", pipeline, vocabulary, (1,) * len(plain.vocabulary))
+    framed.save(tmp_path, "source")
+    for learned in (framed, Language.load(tmp_path, "source", "en")):
+        wanted = [[BOS, 7, *plain.ids(line)[:-1], 7, EOS] for line in LINES]
+        assert [learned.ids(line) for line in LINES] == wanted
+        rows = learned.rows(LINES)
+        assert rows.values.tolist() == [number for ids in wanted for number in ids]
+        assert rows.lengths.tolist() == list(map(len, wanted))
+        assert learned.text.encode(LINES[0]) == plain.text.encode(LINES[0])
+
+
+@pytest.mark.spec("J9")
+def test_what_frames_a_source_must_be_in_its_vocabulary(tmp_path: Path) -> None:
+    language(UNITS[0]).save(tmp_path, "source")
+    description = tmp_path / "source.json"
+    values = json.loads(description.read_text("utf-8"))
+    for name, message in ((["<2de>"], "has no symbol '<2de>'"), ("§", "expected lists of symbols"), ([1], "lists")):
+        description.write_text(json.dumps({**values, "prefix": name}), "utf-8")
+        with pytest.raises(UserError, match=rf"source\.(json|vocabulary): .*{message}"):
+            Language.load(tmp_path, "source", "en", counted=False)

@@ -10,6 +10,7 @@ from torch import Tensor
 from dragoman.data.batch import Batch, TokenBatch
 from dragoman.data.vocabulary import BOS, EOS
 from dragoman.model.output.output import Readout
+from dragoman.model.predictor import Predictor
 from dragoman.model.seq2seq import Seq2Seq
 from tests.builders import BATCH, SIZE, SYMBOLS, build_model, noise, pairs, part, sentences
 
@@ -121,6 +122,42 @@ def test_the_decoder_can_start_with_a_zero_vector(options: dict[str, Any]) -> No
     assert torch.equal(features, zeroed.step(start, zeroed.begin(BATCH.sources)).features)
     after = model.step(BATCH.target.ids[:, 0], state).features
     torch.testing.assert_close(after, model(BATCH).features[:, 1], rtol=0, atol=1e-9)
+
+
+@pytest.mark.spec("J9")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"terms": ["coverage"], "decoder": {"input_feeding": "attentional", "attend": "after"}},
+        {"bridge": "none", "score": "scaled_dot", "decoder": {"kind": "self_attention", "size": 4, "heads": 2}},
+        {
+            "bridge": "none",
+            "decoder": {
+                "kind": "self_attention",
+                "size": 4,
+                "heads": 2,
+                "autoregression": "ssru",
+                "positions": "sinusoidal",
+            },
+        },
+    ],
+)
+def test_the_symbols_before_a_target_are_given(options: dict[str, Any]) -> None:
+    """`P(y | x) = P(p y | x) / P(p | x)`, in training, scoring and search, for any start symbol."""
+    for start in ("bos", "eos"):
+        plain = build_model(start_symbol=start, **options)
+        model = build_model(start_symbol=start, target_prefix=["5", "8"], **options)
+        assert model.start_id == 8
+        targets = [[4, 6], [7], [5, 8, 4]]
+        batch, longer = pairs([[4, 5], [6, 7, 8], [5]], targets), pairs([[4, 5], [6, 7, 8], [5]], prefixed(targets))
+        wanted = plain.score(longer).log_probs[:, 2:]
+        torch.testing.assert_close(model.score(batch).log_probs, wanted, rtol=0, atol=1e-12)
+        stepped = Predictor.score(model, batch).log_probs
+        torch.testing.assert_close(stepped, wanted, rtol=0, atol=1e-12)
+
+
+def prefixed(targets: list[list[int]]) -> list[list[int]]:
+    return [[5, 8, *target] for target in targets]
 
 
 SELF = {"kind": "self_attention", "size": 4, "heads": 2, "layers": 2}

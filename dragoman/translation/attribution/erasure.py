@@ -1,5 +1,7 @@
 """Sources without one of their words: what a model reads when it is erased."""
 
+from itertools import takewhile
+
 import numpy as np
 
 from dragoman.corpus.features import FeatureSource
@@ -21,18 +23,23 @@ def without_word(source: Source, read: Encoded, word: int, *, in_place: bool = F
     if isinstance(source, FeatureSource):
         regions = np.asarray(read)
         return np.delete(regions, word, 0) if len(regions) > 1 else np.zeros_like(regions)
-    marks = list[Symbol](symbol for symbol in read if isinstance(symbol, Mark))  # they stand in front
     symbols = spelled(read)
+    before, after = (list(takewhile(_is_mark, side)) for side in (read, reversed(read)))
     words = source.text.words(symbols)
     if word >= len(words.words):
         return read
     if in_place or len(words.words) == 1:
         symbols_with_words = zip(symbols, words.word_of, strict=True)
-        return [*marks, *(NOTHING_KNOWN if place == word else symbol for symbol, place in symbols_with_words)]
+        kept = (NOTHING_KNOWN if place == word else symbol for symbol, place in symbols_with_words)
+        return [*before, *kept, *after[::-1]]
     text, (begin, end) = source.text.decode(symbols), words.spans[word]
     head, tail = text[:begin], text[end:]
     head, tail = (head[:-1], tail) if head.endswith(" ") else (head, tail if head else tail.removeprefix(" "))
-    return [*marks, *source.text.encode(head + tail)]
+    return [*before, *source.text.encode(head + tail), *after[::-1]]
+
+
+def _is_mark(symbol: Symbol) -> bool:
+    return isinstance(symbol, Mark)
 
 
 def without_text(source: Source, read: Encoded) -> Encoded:
