@@ -110,6 +110,12 @@ def test_entities_of_symbols_are_read_by_no_model(entity: str) -> None:
     assert [line.text for line in document.lines] == [f"one {entity} two"]
 
 
+@pytest.mark.parametrize("entity", ["&zwj;", "&shy;", "&#8203;", "&#x202E;"])
+def test_entities_of_invisible_characters_stay_entities(entity: str) -> None:
+    document = table.document(File("x.json", f'{{"a": "one{entity}two"}}'.encode(), ("en", "fr")))
+    assert [line.text for line in document.lines] == [f"one{entity}two"]
+
+
 def test_many_symbols_are_read_in_linear_time() -> None:
     text = " ".join(f"&#{number};" for number in range(0x2190, 0x2BF0)) + " one &eacute;"
     begin = time.process_time()
