@@ -133,6 +133,11 @@ def test_dialogues_of_ass_are_translated_but_no_drawings_and_no_karaoke() -> Non
     assert spoken(document).decode() == expected
 
 
+def test_dialogues_without_a_line_of_their_format_have_ten_fields() -> None:
+    ass = "[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,D,Ann,0,0,0,,one, two\n"
+    assert spoken(read("x.ass", ass)).decode() == ass.replace("one, two", "TWO ONE,")
+
+
 def test_a_translation_with_too_few_spaces_has_fewer_lines() -> None:
     text = "1\n00:00:01,000 --> 00:00:02,000\none\ntwo\nsix\n"
     assert spoken(read("x.srt", text), lambda line: replaced("sieben <acht", line)).decode() == text.replace(
