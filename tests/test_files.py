@@ -128,11 +128,12 @@ def test_a_packed_file_is_found_under_its_plain_name_unless_there_is_a_plain_one
     golden(str(raised.value))
 
 
+@pytest.mark.parametrize("most", [7, 8])
 @pytest.mark.parametrize("letter", ["a", "\u00e4", "\u4e00", "\U0001f600"])
-def test_of_a_long_line_come_so_many_characters_and_one_more(letter: str, tmp_path: Path) -> None:
-    text = [letter * 7, letter * 8 + "\r", letter * 9, letter * 1_000, "", letter * 50]
+def test_of_a_long_line_come_so_many_characters_and_one_more(letter: str, most: int, tmp_path: Path) -> None:
+    text = [letter * (most - 1), letter * most + "\r", letter * (most + 1), letter * 1_000, "", letter * 50]
     (tmp_path / "text").write_bytes("\r\n".join(text).encode())
-    assert list(read_lines(tmp_path / "text", most=8)) == [line[:9] for line in text]
+    assert list(read_lines(tmp_path / "text", most)) == [line[: most + 1] for line in text]
     assert list(read_lines(tmp_path / "text")) == text
 
 
