@@ -150,6 +150,14 @@ def test_no_text_is_twice_in_an_n_best_list(shell: Shell) -> None:
     assert sum(map(len, lists)) > sum(map(len, searched)) - missing
 
 
+def test_an_ensemble_edits_as_its_runs_do(shell: Shell) -> None:
+    run = shell.folder / "run"
+    sources = list(zip(lines(shell, "test.en"), lines(shell, "test.mt"), strict=True))[:6]
+    alone, together = (dragoman.load(folders).translate(sources) for folders in (run, [run, run]))
+    assert [translation.text for translation in together] == [translation.text for translation in alone]
+    assert any(translation.text != before for translation, (_, before) in zip(together, sources, strict=True))
+
+
 @pytest.mark.spec("C13")
 def test_what_was_changed_is_shown(shell: Shell) -> None:
     """In the terminal and on the page, line by line."""
