@@ -52,13 +52,12 @@ def spoken(
     decided: Iterable[EmittedSymbol], target: Language, source: ArrivingText, replace: Replace
 ) -> Iterator[StreamedWord]:
     """Each word as soon as the next one begins."""
-    emitted, yielded = list[EmittedSymbol](), 0
+    emitted, whole = list[EmittedSymbol](), list[StreamedWord]()
     for symbol in decided:
         emitted.append(symbol)
-        whole = _words(emitted, target, source, replace)[:-1]
+        yielded, whole = len(whole), _words(emitted, target, source, replace)[:-1]
         yield from whole[yielded:]
-        yielded = len(whole)
-    yield from _words(emitted, target, source, replace)[yielded:]
+    yield from _words(emitted, target, source, replace)[len(whole) :]
 
 
 def _words(
