@@ -372,7 +372,7 @@ def _grouped(children: Sequence[Any]) -> Iterator[list[Any]]:
     lines = all(name in ("t", *CUTS) for name in names[first:last])
     group: list[Any] = []
     for place, (child, name) in enumerate(zip(children, names, strict=True)):
-        joins = (lines and first < place <= last) or (name == "t" and place > 0 and names[place - 1] == "t")
+        joins = (lines and first < place <= last) or name == names[place - 1] == "t"
         if group and not joins:
             yield group
             group = []
