@@ -77,7 +77,7 @@ def report(options: ReportOptions) -> None:
     one_stream(*read)
     if output and options.gold and not sentences:
         read += chain.from_iterable(map(_development, runs))
-    if output and not options.corpus:
+    if not options.corpus:
         read += reporting.training_files(Run.load(runs[0]))
     outputs.check([("--output", output)], read, runs)
     lines = list(read_sentences(sentences)) if sentences else None
