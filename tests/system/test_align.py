@@ -130,6 +130,15 @@ def test_attention_learns_from_such_links(shell: Shell) -> None:
     assert rates[1] < rates[0] - 0.2
 
 
+@pytest.mark.slow
+@needs_thot
+def test_gold_links_of_hundreds_of_pairs_are_compared(shell: Shell) -> None:
+    toy.write(shell.folder, "test", [("one", "un")] * 300)
+    shell.write("gold", "0-0\n" * 300)
+    message = shell("align", "test.en", "test.fr", "--gold=gold", "-o", "links").err
+    assert message == "AER = 0.0000 (precision 1.0000, recall 1.0000)\n"
+
+
 @needs_thot
 def test_interrupted_it_leaves_nothing(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted() -> None:
