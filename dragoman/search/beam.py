@@ -130,7 +130,9 @@ class ShrinkingBeam(BestFinished):
 
     def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
         """Keep as many candidates as were open; those that end join the finished hypotheses."""
-        count = self.beam_width if step.length == 1 else len(sentence.beam)
+        # Not `len`: a shrunken beam is padded to the width of others. At least one, or there would be no hypothesis.
+        open_count = sum(node.total > float("-inf") for node in sentence.beam)
+        count = self.beam_width if step.length == 1 else max(1, open_count)
         beam: list[HypothesisNode] = []
         for candidate in islice(candidates, count):
             if candidate.total == float("-inf") and (beam or sentence.finished):

@@ -116,7 +116,7 @@ class Strategy(ABC):
     @abstractmethod
     def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
         """Move open candidates into the sentence's beam, and candidates with the end symbol into `finished`. Beams may
-        shrink: a sentence with fewer open hypotheses than others is padded with rows that cannot win.
+        shrink: one with fewer hypotheses than others is padded, here already, with rows whose log P is -inf.
         """
 
     @abstractmethod

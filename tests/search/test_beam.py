@@ -461,6 +461,16 @@ def test_no_sentence_of_a_batch_waits_for_another() -> None:
     assert [texts(hypothesis)[0] for hypothesis in results] == [(C,) * 6, (), (C,) * 6, ()]
 
 
+def drawn_chances(draw: np.random.Generator) -> dict[Prefix, Chances]:
+    """The chances of A, B, C and the end after every prefix of at most LONGEST symbols."""
+    chances: dict[Prefix, Chances] = {}
+    prefixes: list[Prefix] = [()]
+    for _ in range(LONGEST):
+        chances |= {prefix: dict(zip((EOS, A, B, C), draw.dirichlet([0.5] * 4), strict=True)) for prefix in prefixes}
+        prefixes = [(*prefix, symbol) for prefix in prefixes for symbol in (A, B, C)]
+    return chances | dict.fromkeys(prefixes, {EOS: 1.0})
+
+
 def shrunk(chances: Mapping[Prefix, Chances], size: int, alpha: float) -> list[tuple[Prefix, float]]:
     """The beam of Marian by plain loops: of `size` continuations, those that end give up their places for good."""
     beam: list[tuple[Prefix, float]] = [((), 0.0)]
@@ -484,22 +494,17 @@ def shrunk(chances: Mapping[Prefix, Chances], size: int, alpha: float) -> list[t
 @pytest.mark.parametrize("size", [1, 2, 3, 6])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_shrinking_beam_is_that_of_plain_loops(seed: int, size: int, alpha: float) -> None:
+    """Of each sentence of a batch, whose beams shrink at different times."""
     draw = np.random.default_rng(seed)
-    chances: dict[Prefix, Chances] = {}
-    open_prefixes: list[Prefix] = [()]
-    for length in range(LONGEST + 1):
-        for prefix in open_prefixes:
-            drawn = draw.dirichlet([0.5] * 4)
-            symbols = (EOS, A, B, C) if length < LONGEST else (EOS,)
-            chances[prefix] = dict(zip(symbols, drawn if length < LONGEST else [1.0], strict=True))
-        open_prefixes = [(*prefix, symbol) for prefix in open_prefixes for symbol in (A, B, C)]
-    model = Written(lambda word, prefix: chances[prefix])
+    chances = {word: drawn_chances(draw) for word in (A, B, C)}
+    model = Written(lambda word, prefix: chances[word][prefix])
     normalization: NormalizationKind = "length" if alpha else "none"
     search = Beam(size=size, normalization=normalization, alpha=alpha or 1.0, shrink=True, **SHORT)
-    (hypotheses,) = search(model, (sentences([A]),), n_best=size)
-    wanted = shrunk(chances, size, alpha)
-    assert texts(hypotheses) == [prefix for prefix, _ in wanted]
-    assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([score for _, score in wanted])
+    batch = search(model, (sentences([A], [B], [C]),), n_best=size)
+    for hypotheses, table in zip(batch, chances.values(), strict=True):
+        wanted = shrunk(table, size, alpha)
+        assert texts(hypotheses) == [prefix for prefix, _ in wanted]
+        assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([score for _, score in wanted])
 
 
 @pytest.mark.spec("J6")
