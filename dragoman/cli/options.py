@@ -183,7 +183,7 @@ Candidates = Annotated[
         metavar="K,L",
         parser=CandidateCounts.parse,
         help="Restrict decoding to the K most frequent target tokens and the L most probable "
-        "translations of each source token, such as 300,20 (see `shortlist`).",
+        "translations of each source token, for example 300,20 (see `shortlist`).",
     ),
 ]
 

@@ -132,7 +132,7 @@ def translated(
     """Return the translations of some lines. Messages tell their numbers, or of a `whole` document their texts."""
     from dragoman.translation.attention_matrix import SHORT
 
-    rerank = pipeline.reranker and pipeline.reranker._replace(first=portion.first - 1)
+    rerank = pipeline.reranker and pipeline.reranker._replace(first_number=portion.first - 1)
     translate = partial(pipeline.translator.translate, beam_size=options.beam, transforms=pipeline.transforms)
     inputs = [line[:-1] for line in portion.lines] if options.prefix else portion.lines
     prefix = [str(line[-1]) for line in portion.lines] if options.prefix else None

@@ -1,4 +1,4 @@
-"""Linear maps, and alternative backends that compute them: see `loop_backend` here, and `int8.py`."""
+"""Linear maps, and alternative backends that compute them: see `deferred_weight_gradients` here, and `int8.py`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -73,7 +73,7 @@ def use_backend(backend: LinearBackend | None) -> Iterator[None]:
         _backend.reset(token)
 
 
-def loop_backend() -> AbstractContextManager[None]:
+def deferred_weight_gradients() -> AbstractContextManager[None]:
     """Context manager for a loop over time: computes the gradient of a weight as one product over all steps,
     `dW = sum_t dy_t^T x_t`.
 

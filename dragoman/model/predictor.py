@@ -119,7 +119,7 @@ class Predictor(ABC, Generic[Tree]):
         """
         return self
 
-    def expand(self, candidates: Continuations, step: Prediction[Tree]) -> Continuations:
+    def replace_candidates(self, candidates: Continuations, step: Prediction[Tree]) -> Continuations:
         """Replace the candidates by those that the beam chooses from: a model that spells words replaces a candidate
         without a spelling by its own spellings.
         """
@@ -167,5 +167,5 @@ class RestrictedPredictor(Predictor[Tree]):
     def reorder(self, state: Tree, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tree:
         return self._model.reorder(state, rows, sentences)
 
-    def expand(self, candidates: Continuations, step: Prediction[Tree]) -> Continuations:
-        return self._model.expand(candidates, step)
+    def replace_candidates(self, candidates: Continuations, step: Prediction[Tree]) -> Continuations:
+        return self._model.replace_candidates(candidates, step)

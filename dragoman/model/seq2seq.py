@@ -50,7 +50,7 @@ class StepState(NamedTuple):
     decoder: Any
     inputs: Any
     alignment_model: Any = ()
-    output: Any = ()  # kept from the last step
+    output: Any = ()  # what it needs to spell unknown words of the last step
 
 
 class SourceState(NamedTuple):
@@ -74,8 +74,8 @@ class ModelState(NamedTuple):
 class ModelStep(NamedTuple):
     """The result of one step: features for the output layer, attention weights, and the state after the step."""
 
-    features: Float[Tensor, "B F"]
-    weights: Float[Tensor, "B S"]
+    features: Float[Tensor, "R F"]
+    weights: Float[Tensor, "R S"]
     state: ModelState
 
 
@@ -143,9 +143,12 @@ class Seq2Seq(nn.Module, Predictor[ModelState]):
             if source_encoder.attended
         )
         step_state, source_state, masks = self.decoder.start(attended_memories, self.bridge(memories))
-        inputs, mapped = self.inputs.start(memories)
+        # Both are () except for edit operations, which also read the source symbol that is being edited.
+        input_step_state, input_source_state = self.inputs.start(memories)
         state = ModelState(
-            StepState(step_state, inputs), SourceState(source_state, mapped, self.output.prepare(memories)), masks
+            StepState(step_state, input_step_state),
+            SourceState(source_state, input_source_state, self.output.prepare(memories)),
+            masks,
         )
         for symbol in self.read_first:
             state = self.step(torch.full_like(memories[0].mask[:, 0], symbol, dtype=torch.long), state).state
@@ -185,8 +188,8 @@ class Seq2Seq(nn.Module, Predictor[ModelState]):
             output_distribution.statistics,
         )
 
-    def expand(self, candidates: Continuations, step: Prediction[ModelState]) -> Continuations:
-        return self.output.expand(candidates, step.state.step_state.output)
+    def replace_candidates(self, candidates: Continuations, step: Prediction[ModelState]) -> Continuations:
+        return self.output.spell_unknown(candidates, step.state.step_state.output)
 
     def restrict_to(self, symbols: Int[Tensor, "C"]) -> Predictor[ModelState]:
         output = self.output.restrict_to(symbols) if self.alignment_model.reads_one_step else None
@@ -199,7 +202,9 @@ class Seq2Seq(nn.Module, Predictor[ModelState]):
         return ModelState(select_rows(state.step_state, rows), source_state, select_rows(state.masks, rows))
 
     def extend(self, state: ModelState, sources: tuple[SourceBatch, ...]) -> ModelState:
-        """The state, with one row per sentence, after more of the sources has arrived; the step state is kept."""
+        """The state, with one row per sentence, after more of the sources has arrived; the step state is kept, with
+        initial values at the new positions.
+        """
         fresh = self.begin(sources)
         return ModelState(extend_state(state.step_state, fresh.step_state), fresh.source_state, state.masks)
 
@@ -244,7 +249,7 @@ class Seq2Seq(nn.Module, Predictor[ModelState]):
             unrolled.features[real], lambda: unrolled.weights[real], lambda: real.nonzero()[:, 0], state
         )
         spelled = batch.target.spelled
-        # Two outputs need more of the batch: one is normalized over a portion of the vocabulary, one spells words.
+        # For outputs that are normalized over the symbols of a portion of the corpus, and those that spell words.
         return readout._replace(portion=batch.target.portion, words=spelled and spelled.characters)
 
     def readout(

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from dragoman.data.alphabet import LONGEST_WORD, Alphabet
 from dragoman.data.vocabulary import BOS, EOS, PAD, UNK
-from dragoman.model.linear import linear, loop_backend
+from dragoman.model.linear import deferred_weight_gradients, linear
 from dragoman.model.recurrent import CELLS, Cell, CellState
 from dragoman.model.shapes import Bool, Float, Int
 from dragoman.model.state import select_rows
@@ -53,7 +53,7 @@ class Speller(nn.Module):
         real = targets != PAD
         outputs: list[Tensor] = []
         state = self.start(start)
-        with loop_backend():
+        with deferred_weight_gradients():
             for letters in inputs.unbind(1):
                 output, state = self._advance(letters, state)
                 outputs.append(output)

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from dragoman import torch_internals
-from dragoman.model.linear import is_default_backend, loop_backend
+from dragoman.model.linear import deferred_weight_gradients, is_default_backend
 from dragoman.model.recurrent import Cell, CellState, Recurrence
 from dragoman.model.shapes import Bool, Float
 
@@ -53,7 +53,7 @@ def run_cell(
     state = cell.zeros(inputs)
     steps = list(zip(cell.project(inputs).unbind(1), real.unsqueeze(-1).unbind(1), strict=True))
     outputs = []
-    with loop_backend():
+    with deferred_weight_gradients():
         for projected, here in reversed(steps) if backward else steps:
             new = cell(projected, state, mask)
             state = tuple(torch.where(here, fresh, old) for fresh, old in zip(new, state, strict=True))

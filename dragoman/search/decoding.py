@@ -240,6 +240,7 @@ class Decoding:
         force_end(log_probs, [index * rows_per_sentence + row for index in ending for row in range(rows_per_sentence)])
         unfinished = [index for index, is_early in enumerate(too_early) if is_early]
         if unfinished:
+            # Except where the end has just been forced.
             forbid_end(
                 log_probs,
                 prediction.symbols,
@@ -276,7 +277,7 @@ class Decoding:
         arguments = zip(
             range(0, len(rows), rows_per_sentence), of_rows, symbols, proposals.log_probs.tolist(), strict=True
         )
-        expanded = self.model.expand([candidates(*columns) for columns in arguments], prediction)
+        expanded = self.model.replace_candidates([candidates(*columns) for columns in arguments], prediction)
         # A beam of one row cannot be divided into banks.
         if not (self.constraint and unmet and self.strategy.beam_width > 1):
             return expanded

@@ -78,10 +78,10 @@ class Ensemble(Predictor[EnsembleState]):
         states = tuple(model.reorder(model_state, rows, sentences) for model, model_state in model_states)
         return EnsembleState(states, select_rows(state.votes, rows))
 
-    def expand(self, candidates: Continuations, step: Prediction[EnsembleState]) -> Continuations:
+    def replace_candidates(self, candidates: Continuations, step: Prediction[EnsembleState]) -> Continuations:
         """Expand by each model in turn, so that the first one that spells a candidate decides how."""
         for model, state in zip(self.models, step.state.states, strict=True):
-            candidates = model.expand(candidates, step.followed_by(state))
+            candidates = model.replace_candidates(candidates, step.followed_by(state))
         return candidates
 
     def _mean(self, log_probs: list[Float[Tensor, "R V"]], votes: Bool[Tensor, "R M"]) -> Float[Tensor, "R V"]:

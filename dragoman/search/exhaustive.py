@@ -228,7 +228,7 @@ class BranchAndBound:
             refused = rules.refused(constraint, rows.tolist(), symbols)
             candidates = [candidate for candidate, bad in zip(candidates, refused, strict=True) if not bad]
         candidates.sort(key=lambda candidate: -candidate.total)
-        (expanded,) = self._searched.model.expand([candidates], prediction)
+        (expanded,) = self._searched.model.replace_candidates([candidates], prediction)
         # Lazily: the ends that are noted meanwhile raise the bound for those after them.
         return (candidate for candidate in expanded if candidate.total > self.bound)
 

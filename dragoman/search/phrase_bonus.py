@@ -59,8 +59,8 @@ class PhraseBonus(Predictor[BonusState]):
         phrases = select_rows(state.phrases, rows)
         return replace(state, model=self._model.reorder(state.model, rows, sentences), phrases=phrases)
 
-    def expand(self, candidates: Continuations, step: Prediction[BonusState]) -> Continuations:
-        return self._model.expand(candidates, step.followed_by(step.state.model))
+    def replace_candidates(self, candidates: Continuations, step: Prediction[BonusState]) -> Continuations:
+        return self._model.replace_candidates(candidates, step.followed_by(step.state.model))
 
 
 def bonuses(phrases: SentencePhrases, symbols: Sequence[int], weight: float) -> Iterator[float]:

@@ -171,8 +171,8 @@ class ShortlistPredictor(Predictor[ShortlistState]):
         candidates = state.candidates._replace(disallowed_mask=select_rows(state.candidates.disallowed_mask, sentences))
         return ShortlistState(state.model, model, candidates, state.allowed[sentences])
 
-    def expand(self, candidates: Continuations, step: Prediction[ShortlistState]) -> Continuations:
-        return step.state.model.expand(candidates, step.followed_by(step.state.state))
+    def replace_candidates(self, candidates: Continuations, step: Prediction[ShortlistState]) -> Continuations:
+        return step.state.model.replace_candidates(candidates, step.followed_by(step.state.state))
 
 
 def restrict_model(model: Predictor[Any], allowed: Bool[Tensor, "B V"]) -> Predictor[Any]:

@@ -114,8 +114,11 @@ class FilteredSpellings(Predictor[Tree]):
     def restrict_to(self, symbols: Int[Tensor, "C"]) -> Predictor[Any]:
         return FilteredSpellings(self._model.restrict_to(symbols), self._wanted, replaced=self._replaced)
 
-    def expand(self, candidates: Continuations, step: Prediction[Tree]) -> Continuations:
-        return [self._chosen(list(sentence_candidates)) for sentence_candidates in self._model.expand(candidates, step)]
+    def replace_candidates(self, candidates: Continuations, step: Prediction[Tree]) -> Continuations:
+        return [
+            self._chosen(list(sentence_candidates))
+            for sentence_candidates in self._model.replace_candidates(candidates, step)
+        ]
 
     def _chosen(self, candidates: list[Candidate]) -> list[Candidate]:
         kept = [candidate for candidate in candidates if candidate.surface is None or self._wanted(candidate.surface)]

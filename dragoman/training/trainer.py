@@ -103,6 +103,7 @@ def _rest_of_epoch(run: Training) -> Generator[Sequence[Batch], None, None]:
     The last step has the batches that remain.
     """
     epoch = run.progress.epoch
+    # A portion is a part of the epoch that sampled outputs are normalized over; usually there is only one, None.
     rest = plan_batches(run.config, run.data, epoch, run.progress.position, run.model.output.portion)
     batches = (run.data.batch(run.workers.shard(rows), epoch).within(portion) for rows, portion in rest)
     if graphs := run.graphs:
@@ -114,7 +115,7 @@ def _rest_of_epoch(run: Training) -> Generator[Sequence[Batch], None, None]:
 
 
 def _update(run: Training, batches: Sequence[Batch]) -> bool:
-    """Make one step: the gradient of the mean loss per target symbol of its global batches, clipped and applied.
+    """Make one step: the gradient of the mean loss of its global batches, clipped and applied.
 
     Returns whether any worker was asked to stop.
     """
@@ -135,6 +136,7 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
         for group in run.optimizer.param_groups:
             group["lr"] = rate
         run.optimizer.step()
+        # `symbols` is what the objective divides its loss by, usually the target symbols; these measure the speed.
         progress.loss, progress.symbols = progress.loss + sums.loss, progress.symbols + sums.symbols
         progress.target_symbols += sums.target_symbols
         before = progress.parts or [0.0] * len(sums.parts)
@@ -211,6 +213,7 @@ def _validate(run: Training) -> None:
 def _try_validation(run: Training) -> ValidationRecord | str:
     """Return the result on the development set, or the reason why the model can no longer be validated."""
     validations = []
+    # One direction, or with the penalty `agreement` two opposite ones, each with a model of its own.
     for direction in run.directions:
         try:
             validation = direction.validator(direction.model)

@@ -14,7 +14,7 @@ from dragoman.errors import UserError
 from dragoman.evaluation.reliability import Reliability
 from dragoman.model.predictor import Predictor
 from dragoman.model.shapes import Float
-from dragoman.search.tempered import normalizer
+from dragoman.search.tempered import log_partition
 from dragoman.translation.json_record import Recorded
 from dragoman.translation.json_values import Schema
 
@@ -100,7 +100,7 @@ def _tempered(
     """Return for each row at this temperature: the largest probability, -log P of the target symbol, and the first two
     derivatives of this loss by 1 / T, which are mean log P less log P of the target, and the variance of log P.
     """
-    total = normalizer(log_probs, 1 / temperature)
+    total = log_partition(log_probs, 1 / temperature)
     chances = (log_probs / temperature - total.unsqueeze(1)).exp()
     finite = log_probs.nan_to_num(neginf=0.0)  # where the probability is 0
     mean = (chances * finite).sum(1)

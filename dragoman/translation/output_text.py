@@ -85,7 +85,7 @@ class ModelOutputs:
             raise TypeError(f"prefix: expected a text, found {type(text).__name__}")
         if self.edited is not None:
             raise UserError("prefix: not supported by runs with data.edits")
-        symbols = self.begun(encoded, text)
+        symbols = self.encode_prefix(encoded, text)
         if len(symbols) > LONGEST:
             raise UserError(f"prefix: has {len(symbols):,} symbols, more than {LONGEST} ({SHORT.repr(text)})")
         ids = self.numbering(encoded).ids(symbols)
@@ -96,7 +96,7 @@ class ModelOutputs:
                 )
         return ids
 
-    def begun(self, encoded: list[Encoded], text: str) -> list[str]:
+    def encode_prefix(self, encoded: list[Encoded], text: str) -> list[str]:
         """Return the symbols of the beginning of a translation: an apostrophe at its end is that of an elided word if
         the model knows that word.
         """

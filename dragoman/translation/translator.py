@@ -20,7 +20,7 @@ from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.limits import was_forced
 from dragoman.search.table import SEARCHES, has_beam, with_beam
-from dragoman.search.tempered import NORMALIZER, TemperaturePredictor
+from dragoman.search.tempered import LOG_PARTITION, TemperaturePredictor
 from dragoman.text.mark import Mark
 from dragoman.text.protection import Protection
 from dragoman.translation import source_inputs
@@ -406,8 +406,8 @@ class Translator:
         `wait` is the k of wait-k in source symbols, counting the one that names the language `to`. No further symbols
         are read, whatever the model; a model trained with the term `wait` and the same k has learned to work with that.
         Without `wait`, the model decides when to read by its term `shift`. UserError if it has none, for an engine
-        other than torch, for candidates, for a model that copies source words or reads or spells characters, and for
-        hard attention of order 1.
+        other than torch, with a vocabulary shortlist, for a model that copies source words or reads or spells
+        characters, and for hard attention of order 1.
         """
         return SimultaneousTranslator(self.generator, self.search, wait).translate(words, to)
 
@@ -435,8 +435,11 @@ class Translator:
                     moved = batch.to(self.device.torch_device)
                     scored = self.scorer.score(moved)
                     if calibration:
+                        # What the probability of a symbol at this temperature is divided by.
                         reported = TemperaturePredictor(self.scorer, calibration.temperature).score(moved).statistics
-                        scored = scored._replace(statistics={**scored.statistics, NORMALIZER: reported[NORMALIZER]})
+                        scored = scored._replace(
+                            statistics={**scored.statistics, LOG_PARTITION: reported[LOG_PARTITION]}
+                        )
                 for row, (number, pair) in enumerate(zip(batch.rows.tolist(), pairs, strict=True)):
                     origin = ExplanationContext(self.generator, pair, similar=self.similar)
                     scored_pairs[number] = self.processor.scored(pair, scored, row)._replace(explainer=origin)
@@ -475,7 +478,7 @@ def _reranked(
 ) -> dict[int, Translation]:
     """Return the best translations by the criteria, those that miss the fewest terms first."""
     candidates = [
-        Candidates(rerank.first + sentence.number, sentence.inputs, translations[sentence.number].n_best)
+        Candidates(rerank.first_number + sentence.number, sentence.inputs, translations[sentence.number].n_best)
         for sentence in sentences
     ]
     best = dict[int, Translation]()

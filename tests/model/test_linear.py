@@ -33,7 +33,7 @@ def assert_equal_without_loop(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch, n
     fast = gradients(model)
     with monkeypatch.context() as plain:
         for module in (unrolled, decoder_rnn):
-            plain.setattr(module, "loop_backend", nullcontext)
+            plain.setattr(module, "deferred_weight_gradients", nullcontext)
         for one, other in zip(fast, gradients(model), strict=True):
             torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9, msg=lambda text: f"{name}: {text}")
 
@@ -60,7 +60,7 @@ def test_deep_layers_with_layer_normalization_and_dropout_too(cell: str, monkeyp
 def test_the_weight_is_multiplied_once_for_all_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve steps leave one product of the size of the weight, not twelve."""
     weight, steps = torch.randn(5, 3, requires_grad=True), torch.randn(12, 2, 3)
-    with linear.loop_backend():
+    with linear.deferred_weight_gradients():
         outputs = [linear.linear(step, weight) for step in steps.unbind()]
     with torch.profiler.profile(record_shapes=True) as profile:
         torch.stack(outputs).square().sum().backward()
@@ -75,7 +75,7 @@ def test_the_weight_is_multiplied_once_for_all_steps(monkeypatch: pytest.MonkeyP
 def test_outputs_and_gradients_of_parts_of_a_weight() -> None:
     weight, bias = (torch.randn(*size, dtype=torch.float64, requires_grad=True) for size in ((6, 5), (6,)))
     x = torch.randn(3, 2, 2, dtype=torch.float64, requires_grad=True)
-    with linear.loop_backend():
+    with linear.deferred_weight_gradients():
         ys = [linear.linear(step, weight, bias, columns=(1, 3)) for step in x.unbind()]
         ys += [linear.linear(step, weight, bias, rows=(2, 4), columns=(3, 5)).repeat(1, 3) for step in x.unbind()]
     fast = torch.autograd.grad(torch.stack(ys).pow(3).sum(), (weight, bias, x))
@@ -88,7 +88,7 @@ def test_outputs_and_gradients_of_parts_of_a_weight() -> None:
 
 def test_under_autocast_products_are_in_its_precision_and_gradients_in_that_of_the_weight() -> None:
     weight, x = torch.randn(4, 8, requires_grad=True), torch.randn(2, 8, requires_grad=True)
-    with torch.autocast("cpu", torch.bfloat16), linear.loop_backend():
+    with torch.autocast("cpu", torch.bfloat16), linear.deferred_weight_gradients():
         y = linear.linear(x, weight)
     assert y.dtype == torch.bfloat16
     y.float().sum().backward()
@@ -100,7 +100,7 @@ def test_under_autocast_products_are_in_its_precision_and_gradients_in_that_of_t
 
 def test_without_gradients_nothing_is_kept() -> None:
     weight = torch.randn(4, 4, requires_grad=True)
-    with torch.no_grad(), linear.loop_backend():
+    with torch.no_grad(), linear.deferred_weight_gradients():
         assert linear.is_default_backend()
         assert not linear.linear(torch.randn(2, 4), weight).requires_grad
 
@@ -108,7 +108,7 @@ def test_without_gradients_nothing_is_kept() -> None:
 def test_a_backward_pass_leaves_nothing_to_the_next() -> None:
     """The first asks for the input's gradient alone."""
     weight, x = torch.randn(4, 4, requires_grad=True), torch.randn(2, 4, requires_grad=True)
-    with linear.loop_backend():
+    with linear.deferred_weight_gradients():
         loss = linear.linear(x, weight).square().sum()
     torch.autograd.grad(loss, x, retain_graph=True)
     (gradient,) = torch.autograd.grad(loss, weight)
@@ -128,7 +128,7 @@ def test_of_a_frozen_weight_nothing_is_kept() -> None:
 def test_weights_that_come_and_go_are_told_apart() -> None:
     """Each may lie where the one before lay."""
     x = torch.randn(2, 8)
-    with linear.loop_backend():
+    with linear.deferred_weight_gradients():
         for _ in range(20):
             weight = torch.randn(8, 8)
             torch.testing.assert_close(linear.linear(x, weight), x @ weight.t())
@@ -137,5 +137,5 @@ def test_weights_that_come_and_go_are_told_apart() -> None:
 
 def test_autocast_leaves_float64_alone() -> None:
     weight, x = torch.randn(4, 4).double().requires_grad_(), torch.randn(2, 4).double()
-    with torch.autocast("cpu", torch.bfloat16), linear.loop_backend():
+    with torch.autocast("cpu", torch.bfloat16), linear.deferred_weight_gradients():
         assert linear.linear(x, weight).dtype == torch.float64

@@ -468,7 +468,7 @@ def drawn_chances(draw: np.random.Generator) -> dict[Prefix, Chances]:
     for _ in range(LONGEST):
         chances |= {prefix: dict(zip((EOS, A, B, C), draw.dirichlet([0.5] * 4), strict=True)) for prefix in prefixes}
         prefixes = [(*prefix, symbol) for prefix in prefixes for symbol in (A, B, C)]
-    return chances | dict.fromkeys(prefixes, {EOS: 1.0})
+    return chances | {key: {EOS: 1.0} for key in prefixes}
 
 
 def shrunk(chances: Mapping[Prefix, Chances], size: int, alpha: float) -> list[tuple[Prefix, float]]:

@@ -230,7 +230,7 @@ class Spelling(Written):
         figure = torch.full((len(symbols),), float(step.state.prefix.size(1)))
         return Prediction(step.log_probs, step.attention, step.state, statistics={"step": figure})
 
-    def expand(self, candidates: Continuations, step: Prediction[State]) -> Continuations:
+    def replace_candidates(self, candidates: Continuations, step: Prediction[State]) -> Continuations:
         return [self.spelled(candidate) for candidate in candidates]
 
     def spelled(self, candidates: Iterable[Candidate]) -> Iterable[Candidate]:

@@ -7,7 +7,7 @@ from dragoman.configuration.components import Spec, build
 from dragoman.data.vocabulary import EOS
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.table import SEARCHES
-from dragoman.search.tempered import LEAST, NORMALIZER, TemperaturePredictor, scale_log_probs
+from dragoman.search.tempered import LEAST, LOG_PARTITION, TemperaturePredictor, scale_log_probs
 from tests.builders import SYMBOLS, build_model, sentences
 from tests.search.toys import A, B, Chances, Prefix, Written
 
@@ -29,7 +29,7 @@ def plain(hypothesis: Hypothesis, source: int, temperature: float) -> list[float
 
 def calibrated(hypothesis: Hypothesis, temperature: float) -> list[float]:
     """log P of each symbol of a hypothesis and of its end, which was searched at this temperature."""
-    return scale_log_probs(hypothesis.log_probs, hypothesis.statistics[NORMALIZER].tolist(), temperature)
+    return scale_log_probs(hypothesis.log_probs, hypothesis.statistics[LOG_PARTITION].tolist(), temperature)
 
 
 MODEL = build_model(seed=3, spread=1.5)
@@ -72,5 +72,5 @@ def test_what_cannot_be_said_counts_for_nothing() -> None:
 
 def test_the_least_is_finite() -> None:
     """As JSON needs it, and never above 0."""
-    statistics = {NORMALIZER: torch.tensor([0.0, -1e-7]).numpy()}
+    statistics = {LOG_PARTITION: torch.tensor([0.0, -1e-7]).numpy()}
     assert calibrated(Hypothesis((A,), 0.0, (float("-inf"), 0.0), (), statistics=statistics), 1.0) == [LEAST, 0.0]

@@ -144,8 +144,8 @@ def test_an_elided_word_may_end_a_beginning(text: str, symbols: list[str] | None
 
 def test_the_beginning_of_a_translation_has_the_words_that_the_model_knows() -> None:
     outputs = ModelOutputs(Language("fr", PIPELINES["word"], Vocabulary(PIPELINES["word"].tokenizer.inventory)))
-    assert outputs.begun([], "cats l'") == ["cats", "l'\uffed"]
+    assert outputs.encode_prefix([], "cats l'") == ["cats", "l'\uffed"]
     quoted = PIPELINES["word"].encode("cats 'un'")  # which ends in no elided word of the vocabulary
-    assert outputs.begun([], "cats 'un'") == quoted
+    assert outputs.encode_prefix([], "cats 'un'") == quoted
     vocabulary = outputs.target.vocabulary
     assert outputs.prefix([], "l'", forbidden=()) == vocabulary.ids(["l'\uffed"])

@@ -117,8 +117,8 @@ class Craving(Predictor[Any]):
     def reorder(self, state: Any, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Any:
         return self.model.reorder(state, rows, sentences)
 
-    def expand(self, candidates: Continuations, step: Prediction[Any]) -> Continuations:
-        return self.model.expand(candidates, step)
+    def replace_candidates(self, candidates: Continuations, step: Prediction[Any]) -> Continuations:
+        return self.model.replace_candidates(candidates, step)
 
 
 @pytest.fixture(scope="module")

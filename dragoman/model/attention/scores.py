@@ -43,7 +43,8 @@ class AlignmentScore(nn.Module, ABC):
                 "use 'bilinear' or change a size"
             )
         self.state_size = state_size
-        # Not `LinearLayer`: `loop_backend` (`model/linear.py`) would keep input and gradient of each step for a tiny W.
+        # Not `LinearLayer`: to compute the gradient of so small a matrix after the loop, it would keep tensors of every
+        # step.
         self.feature_map = nn.Linear(features, width, bias=False) if features else None
 
     @property
@@ -93,7 +94,7 @@ class DotScore(AlignmentScore):
 
 @final
 class ScaledDotScore(AlignmentScore):
-    """`e_tj = h_j . s_t / sqrt(|h_j|)` (NT (78), Vaswani et al. 2017)."""
+    """`e_tj = h_j . s_t / sqrt(H)` with H the size of h_j (NT (78), Vaswani et al. 2017)."""
 
     equal_sizes = True
     is_matmul = True

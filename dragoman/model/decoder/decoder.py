@@ -25,8 +25,8 @@ class DecoderState(NamedTuple):
 class DecoderStep(NamedTuple):
     """The result of one step: features for the output layer, attention weights, and the state after the step."""
 
-    features: Float[Tensor, "B F"]
-    weights: Float[Tensor, "B S"]
+    features: Float[Tensor, "R F"]
+    weights: Float[Tensor, "R S"]
     state: DecoderState
 
 
@@ -83,7 +83,7 @@ class Decoder(nn.Module, ABC):
         """Return the state before the first symbol, from the sources and the bridge's layers."""
 
     @abstractmethod
-    def step(self, embedded: Float[Tensor, "B E"], state: DecoderState) -> DecoderStep:
+    def step(self, embedded: Float[Tensor, "R E"], state: DecoderState) -> DecoderStep:
         """Read one symbol; the features predict the next one."""
 
     @abstractmethod

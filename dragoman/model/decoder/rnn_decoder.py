@@ -16,7 +16,7 @@ from dragoman.model.decoder.external_memory import Cells, ExternalMemory
 from dragoman.model.decoder.input_feeding import INPUT_FEEDINGS, InputFeedingKind, ReadoutInputs
 from dragoman.model.decoder.timing import TIMINGS, AttendKind, StepOutput
 from dragoman.model.dropout import Dropout
-from dragoman.model.linear import loop_backend
+from dragoman.model.linear import deferred_weight_gradients
 from dragoman.model.memory import Memory, StateShape
 from dragoman.model.readout import READOUTS, ReadoutKind, ReadoutSizes, TanhReadout
 from dragoman.model.recurrent import CELLS, CellKind, CellState, Recurrence, Transitions, build_cell
@@ -39,7 +39,7 @@ class RnnStepState(NamedTuple):
     """The state of the decoder that changes from step to step."""
 
     layers: tuple[CellState, ...]
-    fed: Float[Tensor, "B X"]  # read by the next step in addition to the symbol; X = 0 for `input_feeding: none`
+    fed: Float[Tensor, "R X"]  # read by the next step in addition to the symbol; X = 0 for `input_feeding: none`
     history: AttentionHistory  # of attention
     cells: Cells | tuple[()] = ()  # of an external memory
 
@@ -50,7 +50,7 @@ class _UnrolledSteps(NamedTuple):
     outputs: Float[Tensor, "B T D"]
     weights: Float[Tensor, "B T S"]
     weighted_values: WeightedValues
-    fed: list[Float[Tensor, "B X"]]  # the vector that each step passes to the next
+    fed: list[Float[Tensor, "R X"]]  # the vector that each step passes to the next
 
 
 @final
@@ -104,6 +104,7 @@ class RnnDecoder(Decoder):
         context = self.attention.size
         _check(context, attend, input_feeding, readout, readout_size)
         timing, kind = TIMINGS[attend], READOUTS[readout]
+        # An external memory reads the source, too.
         self.attends = context > 0 or external_memory is not None
         self.reads_ahead = external_memory is not None  # its initial contents depend on the whole source
         self.features = kind(ReadoutSizes(size, context, input_size, readout_size or input_size))
@@ -129,9 +130,11 @@ class RnnDecoder(Decoder):
 
     @classmethod
     def ignores_attention(cls, options: Mapping[str, Any]) -> bool:
+        # The features may read the context, but no state does.
         return not (TIMINGS[options["attend"]].enters_a_cell() or INPUT_FEEDINGS[options["input_feeding"]].feeds_back)
 
     def add_second_readout(self, size: int) -> None:
+        """Add a vector that one kind of output needs (`Output.second_readout_size`); it is not fed back."""
         self.second_readout = TanhReadout(
             ReadoutSizes(self.state_shape.size, self.attention.size, self.input_size, size)
         )
@@ -157,9 +160,10 @@ class RnnDecoder(Decoder):
         )
         return DecoderState(step_state, prepared_sources, masks)
 
-    def step(self, embedded: Float[Tensor, "B E"], state: DecoderState) -> DecoderStep:
+    def step(self, embedded: Float[Tensor, "R E"], state: DecoderState) -> DecoderStep:
         step, state = self._advance(embedded, self.cells[0].project(embedded), state, self.attend)
         inputs = ReadoutInputs(step.output, step.attention_output.context, embedded)
+        # With input feeding of the attentional vector, this is the features, and is not computed again.
         features = self._with_second_readout(self.feed.features(inputs, lambda: state.step_state.fed), inputs)
         return DecoderStep(
             self.dropout.step(features, state.masks.features), step.attention_output.history.weights, state
@@ -214,7 +218,7 @@ class RnnDecoder(Decoder):
         # No state depends on these contexts: one product over all steps is faster than one for each.
         attend = self._defer_attention if self.defers_attention else self.attend
         # Gradients of weights are computed once, after the loop (`linear.py`): saves 4 % of a training step.
-        with loop_backend():
+        with deferred_weight_gradients():
             for now, now_projected in zip(embedded.unbind(1), projected.unbind(1), strict=True):
                 step, state = self._advance(now, now_projected, state, attend)
                 steps.append(step)
@@ -255,19 +259,19 @@ class RnnDecoder(Decoder):
         return step, state._replace(step_state=RnnStepState(step.layers, fed, step.attention_output.history, cells))
 
     def attend(
-        self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: DecoderState
+        self, query: Float[Tensor, "R D"], embedded: Float[Tensor, "R E"], state: DecoderState
     ) -> AttentionOutput:
-        decoder_query = DecoderQuery(query, embedded, state.step_state.layers[-1][0])
+        decoder_query = DecoderQuery(query, embedded, previous_state=state.step_state.layers[-1][0])
         attention_output: AttentionOutput = self.attention(decoder_query, state.source_state, state.step_state.history)
         return attention_output
 
     def _defer_attention(
-        self, query: Float[Tensor, "B D"], embedded: Float[Tensor, "B E"], state: DecoderState
+        self, query: Float[Tensor, "R D"], embedded: Float[Tensor, "R E"], state: DecoderState
     ) -> AttentionOutput:
         """Return a placeholder context of size 0; the contexts are computed later, for all steps at once."""
         return AttentionOutput(query[:, :0], state.step_state.history)
 
-    def upper_layers(self, first: CellState, state: DecoderState) -> tuple[tuple[CellState, ...], Float[Tensor, "B D"]]:
+    def upper_layers(self, first: CellState, state: DecoderState) -> tuple[tuple[CellState, ...], Float[Tensor, "R D"]]:
         """Go on from the first layer's new state to the top: all new states, and the output of the last layer.
 
         Each layer reads the output of the one below; with `residual`, this is added to its own output.

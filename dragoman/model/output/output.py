@@ -110,7 +110,7 @@ class Output(nn.Module, ABC):
         """Return the distribution of the next symbol, for search."""
         return Distribution(self.log_probs(readout), None, self.statistics(readout))
 
-    def expand(self, candidates: Continuations, kept: Any) -> Continuations:
+    def spell_unknown(self, candidates: Continuations, kept: Any) -> Continuations:
         """Replace `<unk>` among the candidates by the words that it spells, given what it has `kept` of their rows."""
         return candidates
 

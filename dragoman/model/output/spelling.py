@@ -85,7 +85,7 @@ class HybridOutput(Output):
         correct = torch.ones_like(own).masked_scatter(own, spelled.correct)
         return TargetScores(scores.log_probs + log_probs, scores.correct & correct)
 
-    def expand(self, candidates: Continuations, kept: Float[Tensor, "R D"]) -> Continuations:
+    def spell_unknown(self, candidates: Continuations, kept: Float[Tensor, "R D"]) -> Continuations:
         beams = [list(beam) for beam in candidates]
         rows = [candidate.row for candidate in chain.from_iterable(beams) if _is_unknown(candidate)]
         if not rows:

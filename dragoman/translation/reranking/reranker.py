@@ -13,14 +13,15 @@ from dragoman.translation.translation import Translation
 class Reranker(NamedTuple):
     """`argmax_y sum_k w_k h_k(y)` over up to `candidates` different translations that a search gives, with criteria h_k
     and their weights w_k; of equal ones the one that the search ranks higher. `alpha` divides log-probabilities by a
-    power of the length. `first` is the number of the first text, for criteria that are read from a file.
+    power of the length. `first_number` is the number of the first text in its file, for criteria that are
+    read from a file.
     """
 
     criteria: Sequence[Criterion]
     weights: Mapping[str, float]
     alpha: float = 1.0
     candidates: int = 20
-    first: int = 0
+    first_number: int = 0
 
     def search(self, own: Spec) -> Spec:
         """The search that gives so many: a run's own, with a wider beam if need be."""

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from dragoman.model.predictor import Predictor
-from dragoman.search.tempered import NORMALIZER, TemperaturePredictor, scale_log_probs
+from dragoman.search.tempered import LOG_PARTITION, TemperaturePredictor, scale_log_probs
 from dragoman.translation.sentence import Sentence, TextTransform
 from dragoman.translation.translation import Step, Translation
 
@@ -29,15 +29,15 @@ class ConfidenceCalibration(TextTransform):
         return TemperaturePredictor(predictor, self.temperature)
 
     def finish(self, translation: Translation, sentence: Sentence) -> Translation:
-        if not all(NORMALIZER in step.statistics for step in translation.steps):
+        if not all(LOG_PARTITION in step.statistics for step in translation.steps):
             return translation
         log_probs = [step.log_prob for step in translation.steps]
-        normalizers = [step.statistics[NORMALIZER] for step in translation.steps]
-        steps = zip(translation.steps, scale_log_probs(log_probs, normalizers, self.temperature), strict=True)
+        log_partitions = [step.statistics[LOG_PARTITION] for step in translation.steps]
+        steps = zip(translation.steps, scale_log_probs(log_probs, log_partitions, self.temperature), strict=True)
         return replace(translation, steps=tuple(_calibrated(step, log_prob) for step, log_prob in steps))
 
 
 def _calibrated(step: Step, log_prob: float) -> Step:
     """A step with its calibrated log-probability, and without the statistic that this is computed from."""
-    statistics = {name: value for name, value in step.statistics.items() if name != NORMALIZER}
+    statistics = {name: value for name, value in step.statistics.items() if name != LOG_PARTITION}
     return step._replace(statistics=statistics, calibrated=log_prob)

@@ -110,7 +110,7 @@ def test_candidates_for_unk_are_spelled_in_place() -> None:
     kept = output.predict(Readout(READ)).kept
     first = [Candidate(1, 5, -0.1, -1.0), Candidate(0, UNK, -0.5, -1.1), Candidate(1, UNK, -0.2, -9.0)]
     second = [Candidate(2, UNK, -0.3, -0.3, "known"), Candidate(3, 4, -1.0, -2.0), Candidate(3, UNK, -1.0, -1e999)]
-    one, other = (list(candidate) for candidate in output.expand([iter(first), iter(second)], kept))
+    one, other = (list(candidate) for candidate in output.spell_unknown([iter(first), iter(second)], kept))
     assert other == second
     assert [candidate.total for candidate in one] == sorted((candidate.total for candidate in one), reverse=True)
     assert len(one) == 1 + 3 + 3
@@ -122,7 +122,7 @@ def test_candidates_for_unk_are_spelled_in_place() -> None:
         for candidate, spelling in zip(candidates, spellings, strict=True):
             assert candidate.log_prob == pytest.approx(before.log_prob + spelling.log_prob)
             assert candidate.total == pytest.approx(before.total + spelling.log_prob)
-    assert output.expand([iter(first[:1])], kept) == [first[:1]]
+    assert output.spell_unknown([iter(first[:1])], kept) == [first[:1]]
 
 
 def spelled_batch() -> Batch:

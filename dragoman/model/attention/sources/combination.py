@@ -17,7 +17,7 @@ class DecoderQuery(NamedTuple):
 
     query: Float[Tensor, "R Q"]
     embedded: Float[Tensor, "R E"]  # the symbol read last, y_(t-1)
-    before: Float[Tensor, "R D"]  # s_(t-1), the state before this step's update
+    previous_state: Float[Tensor, "R D"]  # s_(t-1), of the top layer before this step's update
 
 
 class Combination(nn.Module, ABC):

@@ -24,5 +24,6 @@ class Sentinel(nn.Module):
 
     def forward(self, decoder_query: DecoderQuery) -> Float[torch.Tensor, "R Q"]:
         return (
-            torch.sigmoid(self.symbol(decoder_query.embedded) + self.state(decoder_query.before)) * decoder_query.query
+            torch.sigmoid(self.symbol(decoder_query.embedded) + self.state(decoder_query.previous_state))
+            * decoder_query.query
         )
