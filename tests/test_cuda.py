@@ -54,7 +54,7 @@ MODELS: dict[str, dict[str, Any]] = {
     **{f"attend {kind}": {"decoder": {"attend": kind, "layers": 2}} for kind in TIMINGS},
     **{f"features {kind}": {"decoder": {"features": kind}} for kind in READOUTS},
     **{
-        f"cell {kind}": {"encoder": {"cell": kind, "layers": 2}, "decoder": {"cell": kind, "layer_norm": True}}
+        f"cell {kind}": {"encoder": {"cell": kind, "layers": 2}, "decoder": {"cell": kind, "layer_norm": "standard"}}
         for kind in CELLS
     },
     **{

@@ -6,8 +6,8 @@ from typing import ClassVar, Literal, final
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory, StateShape
+from dragoman.model.projection_norm import NormalizedLinear, ProjectionNormKind
 from dragoman.model.recurrent import CellState
 
 
@@ -51,7 +51,7 @@ class ProjectionBridge(Bridge):
     `c_0 = V z + d`. With several sources, z is the concatenation of their vectors.
 
     `layers: first` initializes the first layer alone and the others from zeros (CN 1.3). With `shared`, all layers
-    start from the same `h_0`, and an LSTM's c as well (Marian, JoeyNMT).
+    start from the same `h_0`, and an LSTM's c as well (Marian, JoeyNMT). `layer_norm` normalizes the products.
     """
 
     def __init__(
@@ -61,12 +61,13 @@ class ProjectionBridge(Bridge):
         *,
         layers: Literal["all", "first"] = "all",
         shared: bool = False,
+        layer_norm: ProjectionNormKind = "none",
     ) -> None:
         super().__init__(encoders, decoder)
         self.filled = decoder.layers if layers == "all" else 1
         self.shared = shared
         self.projections = nn.ModuleList(
-            Linear(sum(encoder.size for encoder in encoders), decoder.size)
+            NormalizedLinear(sum(encoder.size for encoder in encoders), decoder.size, layer_norm)
             for _ in range(1 if shared else self.filled * decoder.components)
         )
 

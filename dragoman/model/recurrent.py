@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from dragoman.configuration.components import OneOf
 from dragoman.model.linear import Slice, linear
+from dragoman.model.projection_norm import ProjectionNorm, ProjectionNormKind, build_norm
 from dragoman.model.shapes import Float
 
 CellState = tuple[Tensor, ...]  # the output h first, each (B, D)
@@ -43,14 +44,15 @@ class Recurrence(nn.Module, ABC):
 class Cell(Recurrence):
     """A recurrence with one matrix for the input, one for the state, and gates.
 
-    With `layer_norm`, the projected input and the recurrent projection are each normalized before they and the biases
-    are added, and so is the LSTM's c before it enters h (Ba, Kiros and Hinton 2016, equations 20-22; GRUs likewise).
+    With `layer_norm`, the projected input and the recurrent projection are each normalized before they are added, and
+    the LSTM's c before it enters h (`projection_norm.py`).
     """
 
     gates: int
+    matrices: tuple[int, ...]  # the gates of each of its matrices, in models that keep several
     kernel: Callable[..., tuple[Tensor, ...]] | None = None  # torch's kernel for whole sequences, if it has one
 
-    def __init__(self, input_size: int, size: int, *, layer_norm: bool = False) -> None:
+    def __init__(self, input_size: int, size: int, *, layer_norm: ProjectionNormKind = "none") -> None:
         super().__init__()
         self.size = size
         width = self.gates * size
@@ -58,8 +60,9 @@ class Cell(Recurrence):
         self.weight_hidden = nn.Parameter(torch.empty(width, size))
         self.bias_input = nn.Parameter(torch.zeros(width))
         self.bias_hidden = nn.Parameter(torch.zeros(width))
-        self.norm_input = nn.LayerNorm(width, bias=False) if layer_norm else None
-        self.norm_hidden = nn.LayerNorm(width, bias=False) if layer_norm else None
+        widths = [gates * size for gates in self.matrices]
+        self.norm_input = build_norm(layer_norm, *widths)
+        self.norm_hidden = build_norm(layer_norm, *widths)
         self._initialize()
 
     def _initialize(self) -> None:
@@ -90,7 +93,7 @@ class Cell(Recurrence):
     ) -> CellState:
         hidden = state[0] if mask is None else state[0] * mask
         if self.norm_input is not None:
-            projected = self.norm_input(projected) + self.bias_input
+            projected = self.norm_input(projected, self.bias_input)
         return self.update(projected, hidden, state)
 
     @abstractmethod
@@ -99,13 +102,13 @@ class Cell(Recurrence):
 
 
 def normalized_linear(
-    units: Tensor, weight: Tensor, bias: Tensor, norm: nn.LayerNorm | None, rows: Slice | None = None
+    units: Tensor, weight: Tensor, bias: Tensor, norm: ProjectionNorm | None, rows: Slice | None = None
 ) -> Tensor:
-    """`W x + b`, or `norm(W x) + b`, with these rows of W and b."""
+    """`W x + b`, or `norm(W x, b)`, with these rows of W and b."""
     if norm is None:
         return linear(units, weight, bias, rows=rows)
-    normalized: Tensor = norm(linear(units, weight, rows=rows))
-    return normalized + (bias if rows is None else bias[slice(*rows)])
+    normalized: Tensor = norm(linear(units, weight, rows=rows), bias if rows is None else bias[slice(*rows)])
+    return normalized
 
 
 @final
@@ -113,6 +116,7 @@ class TanhRnn(Cell):
     """Elman's network: `h' = tanh(W x + b + U h + d)`."""
 
     gates = 1
+    matrices = (1,)
     kernel = staticmethod(torch.rnn_tanh)
 
     def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
@@ -127,12 +131,14 @@ class Lstm(Cell):
     """
 
     gates = 4
+    matrices = (4,)
     components = 2
     kernel = staticmethod(torch.lstm)
 
-    def __init__(self, input_size: int, size: int, *, layer_norm: bool = False) -> None:
+    def __init__(self, input_size: int, size: int, *, layer_norm: ProjectionNormKind = "none") -> None:
         super().__init__(input_size, size, layer_norm=layer_norm)
-        self.norm_memory = nn.LayerNorm(size) if layer_norm else None
+        normalizes = self.norm_hidden is not None and self.norm_hidden.normalizes_memory
+        self.norm_memory = nn.LayerNorm(size) if normalizes else None
 
     def _initialize(self) -> None:
         super()._initialize()
@@ -153,6 +159,7 @@ class Gru(Cell):
     """
 
     gates = 3
+    matrices = (2, 1)
     kernel = staticmethod(torch.gru)
 
     def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
@@ -171,12 +178,13 @@ class GruAn(Cell):
     """
 
     gates = 3
+    matrices = (2, 1)
 
-    def __init__(self, input_size: int, size: int, *, layer_norm: bool = False) -> None:
+    def __init__(self, input_size: int, size: int, *, layer_norm: ProjectionNormKind = "none") -> None:
         super().__init__(input_size, size, layer_norm=layer_norm)
-        if layer_norm:  # the candidate's recurrent part is known only after the reset gate: it is normalized separately
-            self.norm_hidden = nn.LayerNorm(2 * size, bias=False)
-        self.norm_candidate = nn.LayerNorm(size, bias=False) if layer_norm else None
+        # The candidate's recurrent part is known only after the reset gate: it is normalized separately.
+        self.norm_hidden = build_norm(layer_norm, 2 * size)
+        self.norm_candidate = build_norm(layer_norm, size)
 
     def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
         both = 2 * self.size
@@ -199,7 +207,9 @@ class DeepCell(Recurrence):
     transition: Pascanu et al. 2014; Miceli Barone et al. 2017).
     """
 
-    def __init__(self, kind: CellKind, input_size: int, size: int, transitions: int, *, layer_norm: bool) -> None:
+    def __init__(
+        self, kind: CellKind, input_size: int, size: int, transitions: int, *, layer_norm: ProjectionNormKind
+    ) -> None:
         super().__init__()
         self.size = size
         self.first = CELLS[kind](input_size, size, layer_norm=layer_norm)
@@ -224,7 +234,7 @@ class DeepCell(Recurrence):
 
 
 def build_cell(
-    kind: CellKind, input_size: int, size: int, *, layer_norm: bool = False, transitions: int = 0
+    kind: CellKind, input_size: int, size: int, *, layer_norm: ProjectionNormKind = "none", transitions: int = 0
 ) -> Recurrence:
     """A cell of this kind, with transitions after it if there are any."""
     if transitions:

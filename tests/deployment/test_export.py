@@ -28,7 +28,7 @@ SELF = {"kind": "self_attention", "size": 8, "layers": 1, "heads": 2}
 MODELS: dict[str, dict[str, Any]] = {  # an export takes ten seconds, so that each has as many features as go together
     "lstm": {
         "normalizer": "sparsemax",
-        "encoder": {"cell": "lstm", "layers": 2, "residual": True, "layer_norm": True, "direction": "forward"},
+        "encoder": {"cell": "lstm", "layers": 2, "residual": True, "layer_norm": "standard", "direction": "forward"},
         "attention": {"window": {"kind": "predictive", "width": 2}},
         "score": "dot",
         "bridge": "mean",
@@ -38,13 +38,13 @@ MODELS: dict[str, dict[str, Any]] = {  # an export takes ten seconds, so that ea
             "attend": "before",
             "input_feeding": "attentional",
             "readout": "deep",
-            "layer_norm": True,
+            "layer_norm": "standard",
             "residual": True,
         },
     },
     "gru_an": {
         "normalizer": {"kind": "entmax", "alpha": 1.3},  # by bisection
-        "encoder": {"cell": "gru_an", "direction": "forward", "layer_norm": True},
+        "encoder": {"cell": "gru_an", "direction": "forward", "layer_norm": "standard"},
         "attention": {"terms": ["wait"], "window": {"kind": "monotonic", "width": 1}},
         "score": "bilinear",
         "bridge": "zero",
@@ -53,7 +53,7 @@ MODELS: dict[str, dict[str, Any]] = {  # an export takes ten seconds, so that ea
             "attend": "between",
             "input_feeding": "context",
             "readout": "concat",
-            "layer_norm": True,
+            "layer_norm": "standard",
         },
     },
     "rnn": {

@@ -98,6 +98,59 @@ def gru_an(p: dict[str, Vector], x: Vector, state: tuple[Vector, ...]) -> tuple[
     return (np.array([(1 - sigmoid(bring[k])) * h[k] + sigmoid(bring[k]) * fresh[k] for k in range(n)]),)
 
 
+def layer_norm(numbers: Vector, gain: Vector, epsilon: float) -> Vector:
+    mean = sum(numbers) / len(numbers)
+    variance = sum((number - mean) ** 2 for number in numbers) / len(numbers)
+    return np.array([g * (x - mean) / math.sqrt(variance + epsilon) for g, x in zip(gain, numbers, strict=True)])
+
+
+def projected(
+    p: dict[str, Vector], norm: str, kind: str, products: Vector, bias: Vector, widths: tuple[int, ...] = ()
+) -> Vector:
+    """`LN(W x) g + b`, or Nematus' `LN(W x + b) g + a` for each of its matrices, which have these widths."""
+    if kind in ("standard", "marian"):
+        return layer_norm(products, p[f"{norm}.norm.weight"], {"standard": 1e-5, "marian": 1e-9}[kind]) + bias
+    parts, first = [], 0
+    for number, width in enumerate(widths or (len(products),)):
+        numbers = products[first : first + width] + bias[first : first + width]
+        gain, shift = p[f"{norm}.norms.{number}.weight"], p[f"{norm}.norms.{number}.bias"]
+        parts.append(layer_norm(numbers, gain, 1e-5) + shift)
+        first += width
+    return join(*parts)
+
+
+def normalized_cell(
+    cell: str, kind: str, p: dict[str, Vector], x: Vector, state: tuple[Vector, ...]
+) -> tuple[Vector, ...]:
+    """A cell whose products are normalized before they are added; with `standard` also an LSTM's c."""
+    h, n = state[0], len(state[0])
+    widths = {"rnn": (n,), "lstm": (4 * n,), "gru": (2 * n, n), "gru_an": (2 * n, n)}[cell]
+    read = projected(p, "norm_input", kind, times(p["weight_input"], x), p["bias_input"], widths)
+    hidden, bias = p["weight_hidden"], p["bias_hidden"]
+    if cell == "gru_an":
+        gates = read[: 2 * n] + projected(p, "norm_hidden", kind, times(hidden[: 2 * n], h), bias[: 2 * n])
+        rested = np.array([sigmoid(gates[k]) * h[k] for k in range(n)])
+        fresh = read[2 * n :] + projected(p, "norm_candidate", kind, times(hidden[2 * n :], rested), bias[2 * n :])
+        bring = [sigmoid(gates[n + k]) for k in range(n)]
+        return (np.array([(1 - bring[k]) * h[k] + bring[k] * math.tanh(fresh[k]) for k in range(n)]),)
+    recurred = projected(p, "norm_hidden", kind, times(hidden, h), bias, widths)
+    gates = read + recurred
+    if cell == "rnn":
+        return (tanh(gates),)
+    if cell == "gru":
+        fresh = tanh(read[2 * n :] + np.array([sigmoid(gates[k]) for k in range(n)]) * recurred[2 * n :])
+        keep = [sigmoid(gates[n + k]) for k in range(n)]
+        return (np.array([(1 - keep[k]) * fresh[k] + keep[k] * h[k] for k in range(n)]),)
+    enter, forget, candidate, leave = (gates[part * n : (part + 1) * n] for part in range(4))
+    memory = np.array(
+        [sigmoid(forget[k]) * state[1][k] + sigmoid(enter[k]) * math.tanh(candidate[k]) for k in range(n)]
+    )
+    shown = memory
+    if kind == "standard":
+        shown = layer_norm(memory, p["norm_memory.weight"], 1e-5) + p["norm_memory.bias"]
+    return np.array([sigmoid(leave[k]) * math.tanh(shown[k]) for k in range(n)]), memory
+
+
 CELLS = {"rnn": tanh_rnn, "lstm": lstm, "gru": gru, "gru_an": gru_an}
 
 

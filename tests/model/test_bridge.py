@@ -164,3 +164,16 @@ def test_a_shared_state_starts_all_layers_and_cells(layers: Literal["all", "firs
             wanted = expected if number == 0 or layers == "all" else [0.0, 0.0]
             assert part[0].tolist() == pytest.approx(wanted, abs=1e-12)
     assert len(list(bridge.parameters())) == 2
+
+
+@pytest.mark.spec("J10")
+@pytest.mark.parametrize("kind", ["standard", "marian", "nematus"])
+def test_the_product_of_a_bridge_can_be_normalized(kind: str) -> None:
+    """`tanh(norm(W z, b))`."""
+    bridge, source = shaken(MeanBridge(*shapes(), layer_norm=kind)), memory()
+    p, z = loops.numbers(bridge), loops.array(source.mean()[0])
+    for number, (hidden,) in enumerate(bridge((source,))):
+        name = f"projections.{number}"
+        products = loops.times(p[f"{name}.weight"], z)
+        expected = loops.tanh(loops.projected(p, f"{name}.norm", kind, products, p[f"{name}.bias"]))
+        assert hidden[0].tolist() == pytest.approx(expected.tolist(), abs=1e-12)

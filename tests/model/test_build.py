@@ -113,8 +113,10 @@ def test_two_parts_that_cannot_be_together_are_refused_whatever_the_cell(wrong: 
 @pytest.mark.parametrize("direction", ["forward", "reversed", "bidirectional"])
 @pytest.mark.parametrize("layers", [1, 2])
 def test_every_encoder_and_bridge_trains(bridge: Any, direction: str, layers: int) -> None:
-    encoder = {"direction": direction, "layers": layers, "residual": True, "layer_norm": True, "cell": "lstm"}
-    model = settings(bridge=bridge, encoder=encoder, decoder={"cell": "lstm", "layers": layers, "layer_norm": True})
+    encoder = {"direction": direction, "layers": layers, "residual": True, "layer_norm": "standard", "cell": "lstm"}
+    model = settings(
+        bridge=bridge, encoder=encoder, decoder={"cell": "lstm", "layers": layers, "layer_norm": "standard"}
+    )
     assert problems(model) == []
     torch.manual_seed(0)
     before, after = train(build.build(model, (SYMBOLS,), SYMBOLS))
@@ -277,7 +279,7 @@ def test_complete_spells_out_every_option_and_changes_no_model() -> None:
     full = build.complete_config(short)
     assert full.decoder.options["layers"] == 1
     assert full.decoder.options["attend"] == "before"
-    assert full.attention.score == Spec("additive", {"size": None})
+    assert full.attention.score == Spec("additive", {"size": None, "layer_norm": "none"})
     assert full.output.options == {"label_smoothing": 0.0}
     assert build.complete_config(full) == full
     torch.manual_seed(0)

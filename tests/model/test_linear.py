@@ -52,7 +52,14 @@ def test_those_of_an_external_memory_too(attend: str, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("cell", sorted(CELLS))
 def test_deep_layers_with_layer_normalization_and_dropout_too(cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    part = {"cell": cell, "layers": 2, "residual": True, "layer_norm": True, "dropout": 0.3, "recurrent_dropout": 0.3}
+    part = {
+        "cell": cell,
+        "layers": 2,
+        "residual": True,
+        "layer_norm": "standard",
+        "dropout": 0.3,
+        "recurrent_dropout": 0.3,
+    }
     model = build_model(encoder=part, decoder={**part, "attend": "between"}).train()
     assert_equal_without_loop(model, monkeypatch, cell)
 

@@ -47,3 +47,22 @@ def test_every_features(kind: str) -> None:
     for parameter in features.parameters():
         assert parameter.grad is not None
         assert parameter.grad.abs().sum() > 0
+
+
+@pytest.mark.spec("J10")
+@pytest.mark.parametrize("norm", ["standard", "marian", "nematus"])
+@pytest.mark.parametrize(("kind", "inputs"), [("tanh", 2), ("deep", 3)])
+def test_each_input_of_a_mixture_can_be_normalized_apart(kind: str, inputs: int, norm: str) -> None:
+    """`tanh(sum_i norm(W_i x_i, b_i))`."""
+    features = shaken(READOUTS[kind](SIZES._replace(norm=norm)))
+    p, total = loops.numbers(features), loops.array(torch.zeros(5))
+    for number, part in enumerate(PARTS[:inputs]):
+        name = f"mix.maps.{number}"
+        products = loops.times(p[f"{name}.weight"], loops.array(part[1, 3]))
+        total = total + loops.projected(p, f"{name}.norm", norm, products, p[f"{name}.bias"])
+    assert features(*PARTS)[1, 3].tolist() == pytest.approx(loops.tanh(total).tolist(), abs=1e-12)
+
+
+def test_what_is_not_mixed_is_not_normalized() -> None:
+    with pytest.raises(ValueError, match="readout_norm requires readout: tanh or deep"):
+        READOUTS["concat"](SIZES._replace(norm="marian"))

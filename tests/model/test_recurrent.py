@@ -7,16 +7,18 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from dragoman.model.projection_norm import PROJECTION_NORMS
 from dragoman.model.recurrent import CELLS, Cell, CellState, GruAn, Lstm
 from dragoman.model.unrolled import run_cell
 from tests.builders import noise, shaken
 from tests.model import loops
 
 KINDS = sorted(CELLS)
+NORMS = sorted(PROJECTION_NORMS.keys() - {"none"})
 INPUTS, SIZE = 3, 2
 
 
-def make(kind: str, *, layer_norm: bool = False) -> Cell:
+def make(kind: str, *, layer_norm: str = "none") -> Cell:
     return shaken(CELLS[kind](INPUTS, SIZE, layer_norm=layer_norm))
 
 
@@ -92,18 +94,18 @@ def test_recurrent_matrices_start_orthogonal(kind: str) -> None:
         assert torch.allclose(gate @ gate.T, torch.eye(SIZE), atol=1e-5)
 
 
-@pytest.mark.parametrize("layer_norm", [False, True])
+@pytest.mark.parametrize("layer_norm", sorted(PROJECTION_NORMS))
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_input_in_parts_is_the_input_as_a_whole(kind: str, layer_norm: bool) -> None:
+def test_an_input_in_parts_is_the_input_as_a_whole(kind: str, layer_norm: str) -> None:
     cell = make(kind, layer_norm=layer_norm)
     inputs, state = noise(4, INPUTS), state_of(cell, 4)
     parts = cell.project(inputs[:, :2]) + cell.project(inputs[:, 2:], 2)
     assert close(cell(parts, state), cell(cell.project(inputs), state))
 
 
-@pytest.mark.parametrize("layer_norm", [False, True])
+@pytest.mark.parametrize("layer_norm", sorted(PROJECTION_NORMS))
 @pytest.mark.parametrize("kind", KINDS)
-def test_gradients_of_a_step(kind: str, layer_norm: bool) -> None:
+def test_gradients_of_a_step(kind: str, layer_norm: str) -> None:
     cell = make(kind, layer_norm=layer_norm)
     names = [name for name, _ in cell.named_parameters()]
     values = [parameter.detach().clone().requires_grad_() for parameter in cell.parameters()]
@@ -124,9 +126,9 @@ def test_gradients_of_a_step(kind: str, layer_norm: bool) -> None:
     assert torch.autograd.gradcheck(function, (inputs, *state, *values))
 
 
-@pytest.mark.parametrize("layer_norm", [False, True])
+@pytest.mark.parametrize("layer_norm", sorted(PROJECTION_NORMS))
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_parameter_gets_a_gradient(kind: str, layer_norm: bool) -> None:
+def test_every_parameter_gets_a_gradient(kind: str, layer_norm: str) -> None:
     cell = make(kind, layer_norm=layer_norm)
     states, _ = run_cell(cell, noise(2, 4, INPUTS), torch.ones(2, 4, dtype=torch.bool))
     (states * noise(*states.shape)).sum().backward()
@@ -135,32 +137,24 @@ def test_every_parameter_gets_a_gradient(kind: str, layer_norm: bool) -> None:
         assert parameter.grad.abs().sum() > 0, name
 
 
-def normalized(vector: Tensor, gain: Tensor) -> Tensor:
-    centred = vector - vector.mean()
-    return gain * centred / torch.sqrt((centred**2).mean() + 1e-5)
-
-
-def test_a_normalized_lstm_is_ba_kiros_and_hintons() -> None:
-    """(20)-(22): `LN(W_h h) + LN(W_x x) + b`, `c' = f c + i g`, `h' = o tanh(LN(c'))`."""
-    cell = make("lstm", layer_norm=True)
-    assert isinstance(cell, Lstm)
-    x, (h, c) = noise(1, INPUTS), state_of(cell, 1)
-    assert cell.norm_hidden is not None
-    assert cell.norm_input is not None
-    assert cell.norm_memory is not None
-    gates = normalized(cell.weight_hidden @ h[0], cell.norm_hidden.weight)
-    gates = gates + normalized(cell.weight_input @ x[0], cell.norm_input.weight) + cell.bias_input + cell.bias_hidden
-    i, f, g, o = gates.split(SIZE)
-    memory = torch.sigmoid(f) * c[0] + torch.sigmoid(i) * torch.tanh(g)
-    shown = normalized(memory, cell.norm_memory.weight) + cell.norm_memory.bias
-    state_after = cell(cell.project(x), (h, c))
-    assert torch.allclose(state_after[0][0], torch.sigmoid(o) * torch.tanh(shown))
-    assert torch.allclose(state_after[1][0], memory)
+@pytest.mark.spec("J10")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_normalized_step_is_the_printed_equation(norm: str, kind: str) -> None:
+    """For an LSTM with the standard norm, that is Ba, Kiros and Hinton's (20)-(22)."""
+    cell = make(kind, layer_norm=norm)
+    inputs, state = noise(3, INPUTS), state_of(cell, 3)
+    state_after = cell(cell.project(inputs), state)
+    for row in range(3):
+        before = tuple(loops.array(part[row]) for part in state)
+        expected = loops.normalized_cell(kind, norm, loops.numbers(cell), loops.array(inputs[row]), before)
+        for part, wanted in zip(state_after, expected, strict=True):
+            assert part[row].tolist() == pytest.approx(wanted.tolist(), abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_normalized_cell_ignores_the_scale_of_its_input(kind: str) -> None:
-    cell = make(kind, layer_norm=True)
+    cell = make(kind, layer_norm="standard")
     inputs, state = 100 * noise(3, INPUTS), state_of(cell, 3)
     bigger, smaller = cell(cell.project(7 * inputs), state), cell(cell.project(inputs), state)
     assert all(torch.allclose(one, other, atol=1e-3) for one, other in zip(bigger, smaller, strict=True))

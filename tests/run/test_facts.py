@@ -25,7 +25,7 @@ def test_options_that_are_on_are_told_in_words(run: Run) -> None:
     assert labels["encoder"] == "rnn, cell gru, size 12, layers 1, direction bidirectional, variational"
     assert labels["bridge"] == "final, layers all"
     assert labels["attention"] == "additive"
-    other = {"size": 1, "residual": True, "dropout": 0.0, "layer_norm": False, "readout_size": None}
+    other = {"size": 1, "residual": True, "dropout": 0.0, "layer_norm": "none", "readout_size": None}
     model = run.config.model.model_copy(update={"decoder": Spec("rnn", {**run.config.model.decoder.options, **other})})
     config = run.config.model_copy(update={"model": model})
     decoder = dict(facts(replace(run, config=config)))["decoder"]

@@ -12,6 +12,7 @@ from torch.nn import functional
 from dragoman.configuration.values import Size, Width
 from dragoman.model.convolution import Convolution, reach
 from dragoman.model.linear import Linear as LinearLayer
+from dragoman.model.projection_norm import NormalizedLinear, ProjectionNormKind
 from dragoman.model.shapes import Bool, Float
 
 
@@ -130,7 +131,7 @@ class BilinearScore(AlignmentScore):
 class AdditiveScore(AlignmentScore):
     """`e_tj = v^T tanh(W s_t + U h_j + b)` (Bahdanau et al. 2015; NT (80), LH (1), Luong's "concat").
 
-    `size` is the length of v, by default the size of the decoder state.
+    `size` is the length of v, by default the size of the decoder state. `layer_norm` normalizes both products.
 
     Computed as `2 v^T half(2 (W s_t + U h_j + b))` with `half(x) = tanh(x / 2) / 2 = sigmoid(x) - 1/2`, which is faster
     than tanh: hence the factors 2 below, and the keys are `2 (U h_j + b)`.
@@ -138,11 +139,19 @@ class AdditiveScore(AlignmentScore):
 
     of_states = ("state",)
 
-    def __init__(self, query_size: int, state_size: int, features: int = 0, *, size: Size | None = None) -> None:
+    def __init__(
+        self,
+        query_size: int,
+        state_size: int,
+        features: int = 0,
+        *,
+        size: Size | None = None,
+        layer_norm: ProjectionNormKind = "none",
+    ) -> None:
         size = size or query_size
         super().__init__(query_size, state_size, features, size)
-        self.query = LinearLayer(query_size, size, bias=False)
-        self.state = LinearLayer(state_size, size)
+        self.query = NormalizedLinear(query_size, size, layer_norm, bias=False)
+        self.state = NormalizedLinear(state_size, size, layer_norm)
         self.vector = nn.Parameter(torch.empty(size).uniform_(-(size**-0.5), size**-0.5))
 
     @property

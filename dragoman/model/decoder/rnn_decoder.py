@@ -18,6 +18,7 @@ from dragoman.model.decoder.timing import TIMINGS, AttendKind, StepOutput
 from dragoman.model.dropout import Dropout
 from dragoman.model.linear import deferred_weight_gradients
 from dragoman.model.memory import Memory, StateShape
+from dragoman.model.projection_norm import ProjectionNormKind
 from dragoman.model.readout import READOUTS, ReadoutKind, ReadoutSizes, TanhReadout
 from dragoman.model.recurrent import CELLS, CellKind, CellState, Recurrence, Transitions, build_cell
 from dragoman.model.shapes import Float
@@ -72,7 +73,8 @@ class RnnDecoder(Decoder):
     with one mask per cell and sentence. `size` is the size of each cell's state, `readout_size` that of
     the features (by default the size of the embeddings, so that the output layer can be tied to them).
     `transitions` are further cells in each step of the first layer, after the one that reads the context, and
-    `upper_transitions` those of each other layer (`DeepCell`).
+    `upper_transitions` those of each other layer (`DeepCell`). `layer_norm` normalizes the products of cells,
+    `readout_norm` those of the readout, one for each of its inputs.
     """
 
     reports_drawn = True
@@ -95,9 +97,10 @@ class RnnDecoder(Decoder):
         dropout: Rate = 0.0,
         variational: bool = True,
         recurrent_dropout: Rate = 0.0,
-        layer_norm: bool = False,
+        layer_norm: ProjectionNormKind = "none",
         transitions: Transitions = 0,
         upper_transitions: Transitions = 0,
+        readout_norm: ProjectionNormKind = "none",
     ) -> None:
         super().__init__()
         self.attention = attend_to(size, memory_sizes)
@@ -107,7 +110,7 @@ class RnnDecoder(Decoder):
         # An external memory reads the source, too.
         self.attends = context > 0 or external_memory is not None
         self.reads_ahead = external_memory is not None  # its initial contents depend on the whole source
-        self.features = kind(ReadoutSizes(size, context, input_size, readout_size or input_size))
+        self.features = kind(ReadoutSizes(size, context, input_size, readout_size or input_size, readout_norm))
         self.features_size = self.features.size
         self.feed = INPUT_FEEDINGS[input_feeding](self.features, context)
         self.defers_attention = not (timing.enters_a_cell() or self.feed.feeds_back) and self.attention.batches_steps

@@ -11,6 +11,7 @@ from dragoman.model.dropout import Dropout
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.encoder.trees import Trees
 from dragoman.model.memory import Memory, StateShape
+from dragoman.model.projection_norm import ProjectionNormKind
 from dragoman.model.recurrent import CELLS, CellKind, CellState, Recurrence, Transitions, build_cell
 from dragoman.model.shapes import Bool, Float
 from dragoman.model.unrolled import run_cell
@@ -46,7 +47,7 @@ class RnnEncoder(Encoder):
         dropout: Rate = 0.0,
         variational: bool = True,
         recurrent_dropout: Rate = 0.0,
-        layer_norm: bool = False,
+        layer_norm: ProjectionNormKind = "none",
         separate_stacks: bool = False,
         alternating: bool = False,
         transitions: Transitions = 0,

@@ -32,15 +32,15 @@ def energies(score: AlignmentScore, query: Tensor, states: Tensor) -> Tensor:
     return score(query, score.keys(states, torch.ones(states.shape[:2], dtype=torch.bool)))
 
 
-def parts(kind: str) -> tuple[AlignmentScore, Tensor, Tensor]:
+def parts(kind: str, **options: Any) -> tuple[AlignmentScore, Tensor, Tensor]:
     """A score, queries (B, T, Q) and states (B, S, H)."""
     query_size, state_size = SIZES[kind]
-    return make(kind), noise(QUERIES, STEPS, query_size), noise(QUERIES, PLACES, state_size, seed=1)
+    return make(kind, **options), noise(QUERIES, STEPS, query_size), noise(QUERIES, PLACES, state_size, seed=1)
 
 
-def assert_each(kind: str, equation: Any) -> None:
+def assert_each(kind: str, equation: Any, **options: Any) -> None:
     """All energies at once are the equation at every row, step and position on its own."""
-    score, query, states = parts(kind)
+    score, query, states = parts(kind, **options)
     p, values = loops.numbers(score), energies(score, query, states)
     for b in range(QUERIES):
         for t in range(STEPS):
@@ -100,6 +100,19 @@ def test_additive() -> None:
             loops.tanh(loops.times(p["query.weight"], s) + loops.times(p["state.weight"], h) + p["state.bias"]),
         ),
     )
+
+
+@pytest.mark.spec("J10")
+@pytest.mark.parametrize("norm", ["standard", "marian", "nematus"])
+def test_the_products_of_an_additive_score_can_be_normalized(norm: str) -> None:
+    """`v^T tanh(norm(W s) + norm(U h_j, b))`."""
+
+    def printed(p: dict[str, loops.Vector], s: loops.Vector, h: loops.Vector) -> float:
+        read = loops.projected(p, "query.norm", norm, loops.times(p["query.weight"], s), 0 * p["vector"])
+        key = loops.projected(p, "state.norm", norm, loops.times(p["state.weight"], h), p["state.bias"])
+        return loops.dot(p["vector"], loops.tanh(read + key))
+
+    assert_each("additive", printed, layer_norm=norm)
 
 
 @pytest.mark.spec("B4")

@@ -14,7 +14,10 @@ from tests.builders import BATCH, build_model
 
 SAMPLE: list[tuple[str, dict[str, Any]]] = [
     ("additive", {"attend": "after", "input_feeding": "attentional", "readout": "tanh", "cell": "lstm", "layers": 2}),
-    ("additive", {"attend": "between", "input_feeding": "none", "readout": "deep", "cell": "gru", "layer_norm": True}),
+    (
+        "additive",
+        {"attend": "between", "input_feeding": "none", "readout": "deep", "cell": "gru", "layer_norm": "standard"},
+    ),
     ("bilinear", {"attend": "before", "input_feeding": "context", "readout": "concat", "cell": "gru_an"}),
     ("dot", {"attend": "before", "input_feeding": "attentional", "readout": "deep", "cell": "rnn", "residual": True}),
     ("linear", {"attend": "between", "input_feeding": "context", "readout": "tanh", "cell": "lstm", "layers": 2}),
@@ -23,7 +26,7 @@ SAMPLE: list[tuple[str, dict[str, Any]]] = [
     ("none", {"attend": "after", "input_feeding": "none", "readout": "concat", "cell": "lstm"}),
     ("none", {"attend": "after", "input_feeding": "attentional", "readout": "deep", "cell": "gru"}),
     ("additive", {"attend": "before", "input_feeding": "context", "cell": "gru_an", "layers": 2, "external_memory": 3}),
-    ("none", {"cell": "lstm", "residual": True, "layers": 2, "layer_norm": True, "external_memory": 2}),
+    ("none", {"cell": "lstm", "residual": True, "layers": 2, "layer_norm": "standard", "external_memory": 2}),
 ]
 
 

@@ -9,6 +9,7 @@ from dragoman.configuration.components import Spec, find_problems
 from dragoman.model.encoder.rnn_encoder import RnnEncoder
 from dragoman.model.encoder.table import ENCODERS
 from dragoman.model.memory import Memory
+from dragoman.model.projection_norm import PROJECTION_NORMS
 from dragoman.model.recurrent import CELLS, build_cell
 from tests.builders import noise, shaken
 from tests.model import loops
@@ -116,10 +117,10 @@ def test_a_residual_layer_adds_what_it_reads() -> None:
 
 
 @pytest.mark.parametrize("residual", [False, True])
-@pytest.mark.parametrize("layer_norm", [False, True])
+@pytest.mark.parametrize("layer_norm", sorted(PROJECTION_NORMS))
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_more_padding_changes_nothing_and_a_row_alone_is_the_row_in_its_batch(
-    direction: str, layer_norm: bool, residual: bool
+    direction: str, layer_norm: str, residual: bool
 ) -> None:
     encoder = make(direction=direction, layers=2, layer_norm=layer_norm, residual=residual)
     embedded = noise(2, 4, INPUTS)
@@ -136,7 +137,7 @@ def test_more_padding_changes_nothing_and_a_row_alone_is_the_row_in_its_batch(
 @pytest.mark.parametrize("cell", sorted(loops.CELLS))
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_every_parameter_gets_a_gradient(direction: str, cell: str) -> None:
-    encoder = make(direction=direction, layers=2, cell=cell, layer_norm=True).train()
+    encoder = make(direction=direction, layers=2, cell=cell, layer_norm="standard").train()
     memory = encoder(noise(2, 4, INPUTS), MASK)
     (memory.states * noise(*memory.states.shape)).sum().backward()
     for name, parameter in encoder.named_parameters():
@@ -198,8 +199,8 @@ def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> N
 
 @pytest.mark.spec("J7")
 @pytest.mark.parametrize("cell", ["rnn", "lstm", "gru", "gru_an"])
-@pytest.mark.parametrize("layer_norm", [False, True])
-def test_a_transition_is_a_cell_without_an_input(cell: str, layer_norm: bool) -> None:
+@pytest.mark.parametrize("layer_norm", sorted(PROJECTION_NORMS))
+def test_a_transition_is_a_cell_without_an_input(cell: str, layer_norm: str) -> None:
     """A step of two cells is a step of each, the second with an input whose matrix is 0."""
     deep = shaken(build_cell(cell, INPUTS, SIZE, layer_norm=layer_norm, transitions=1))
     x, state = noise(3, INPUTS), tuple(noise(3, SIZE, seed=part) for part in range(1, 1 + deep.components))
@@ -217,7 +218,7 @@ def test_a_transition_is_a_cell_without_an_input(cell: str, layer_norm: bool) ->
 
 
 @pytest.mark.spec("J7")
-@pytest.mark.parametrize("options", [{"layer_norm": True}, {"cell": "lstm", "recurrent_dropout": 0.1}, {}])
+@pytest.mark.parametrize("options", [{"layer_norm": "standard"}, {"cell": "lstm", "recurrent_dropout": 0.1}, {}])
 def test_every_parameter_of_deep_stacks_gets_a_gradient(options: dict[str, Any]) -> None:
     deep: dict[str, Any] = {"layers": 2, "separate_stacks": True, "alternating": True, "transitions": 2}
     encoder = make(**deep, **options).train()
