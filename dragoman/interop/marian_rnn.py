@@ -6,6 +6,7 @@ outside r in the cells of encoders, in the first cell of a decoder and in those 
 others (`final`).
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ import numpy as np
 from dragoman.errors import UserError
 from dragoman.interop.foreign_model import Array, TensorMap
 from dragoman.interop.foreign_text import RowOrder
+from dragoman.interop.marian_norms import LOGIT, NORMS, SCORE, STATE, CellPlace
 from dragoman.interop.marian_options import MarianOptions
 
 CELLS: Final = {"gru": "gru", "gru-nematus": "gru", "lstm": "lstm"}
@@ -22,8 +24,13 @@ SUPPORTED: Final[Mapping[str, tuple[Any, ...]]] = {
     "enc-cell": tuple(CELLS),
     "dec-cell": tuple(CELLS),
     "enc-type": ("bidirectional", "alternating"),
-    "layer-normalization": (False,),
 }
+# The same of models with layer normalization, whose tensors have the names of `s2s` or of Nematus.
+NORMALIZED: Final[Mapping[str, Mapping[str, tuple[Any, ...]]]] = {
+    "marian": {"enc-cell": ("gru", "lstm"), "dec-cell": ("gru", "lstm")},
+    "nematus": {"enc-cell": ("gru-nematus",), "dec-cell": ("gru-nematus",)},
+}
+OF_TYPE: Final = {"s2s": "marian", "nematus": "nematus", "amun": "nematus"}
 MATRICES: Final = ("U", "Ux", "W", "Wx", "b", "bx")
 
 
@@ -46,22 +53,42 @@ def _nematus_names() -> dict[str, str]:
             names[f"decoder_{part}_nl"] = f"decoder_cell2_{part}"
     for number, part in enumerate(("prev", "lstm", "ctx")):
         for kind in "Wb":
-            names[f"ff_logit_{part}_{kind}"] = f"decoder_ff_logit_l1_{kind}{number}"
-    return names
+            names[f"ff_logit_{part}_{kind}"] = f"{LOGIT}_{kind}{number}"
+        for kind in "sb":
+            names[f"ff_logit_{part}_ln_{kind}"] = f"{LOGIT}_ln_{kind}{number}"
+    for name, ours in list(names.items()):
+        if name.startswith(("encoder_", "decoder_")):
+            names |= {f"{name}_ln{kind}": f"{ours}_ln{kind}" for kind in "sb"}
+    return names | {f"ff_state_ln_{kind}": f"{STATE}_ln_{kind}" for kind in "sb"}
 
 
 NEMATUS: Final = _nematus_names()
+_TRANSITION = re.compile(r"(encoder|encoder_r|decoder)_(Ux?|bx?)(_nl)?_drt_(\d+)(_ln[sb])?")
 LEFT_OUT: Final = ("decoder_c_tt", "uidx", "history_errs")  # of Nematus, and no weights
 
 
 def rename(tensors: Mapping[str, Array]) -> dict[str, Array]:
-    """The tensors of `nematus` with the names of `s2s`."""
-    return {NEMATUS.get(name, name): tensor for name, tensor in tensors.items() if name not in LEFT_OUT}
+    """The tensors of `nematus` with the names of `s2s`, vectors as matrices of one row."""
+    return {
+        _renamed(name): tensor[np.newaxis] if tensor.ndim == 1 else tensor
+        for name, tensor in tensors.items()
+        if name not in LEFT_OUT
+    }
+
+
+def _renamed(name: str) -> str:
+    if match := _TRANSITION.fullmatch(name):
+        side, part, second, number, norm = match.groups("")
+        cell = {"encoder": "encoder_bi", "encoder_r": "encoder_bi_r", "decoder": "decoder"}[side]
+        return f"{cell}_cell{int(number[:6]) + (2 if second else 1)}_{part}{norm}"
+    return NEMATUS.get(name, name)
 
 
 def configuration(options: MarianOptions, tensors: Mapping[str, Array]) -> dict[str, Any]:
     """The section `model` of a model with these options. UserError names an option that is not supported."""
     options.check(SUPPORTED)
+    norm = OF_TYPE[options.text("type")] if options.flag("layer-normalization") else "none"
+    options.check(NORMALIZED.get(norm, {}))
     size, embedding, skip = options.number("dim-rnn"), options.number("dim-emb"), options.flag("skip")
     if skip and embedding == 2 * size:
         raise UserError(f"{options.path}: option skip: expected dim-emb other than twice dim-rnn, found {embedding}")
@@ -75,6 +102,7 @@ def configuration(options: MarianOptions, tensors: Mapping[str, Array]) -> dict[
         "separate_stacks": True,
         "alternating": options.text("enc-type") == "alternating",
         "transitions": options.number("enc-cell-depth") - 1,
+        "layer_norm": norm,
     }
     transitions = options.number("dec-cell-base-depth") - 2
     if transitions < 0:
@@ -90,13 +118,21 @@ def configuration(options: MarianOptions, tensors: Mapping[str, Array]) -> dict[
         "residual": skip,
         "transitions": transitions,
         "upper_transitions": options.number("dec-cell-high-depth") - 1,
+        "layer_norm": norm,
+        "readout_norm": norm,
     }
     return {
         "start_symbol": "none",
         "embedding": {"size": embedding, "tie": options.tie},
         "encoder": encoder,
-        "bridge": {"kind": "mean", "shared": True},
-        "attention": {"score": {"kind": "additive", "size": 2 * size if attention is None else len(attention)}},
+        "bridge": {"kind": "mean", "shared": True, "layer_norm": norm},
+        "attention": {
+            "score": {
+                "kind": "additive",
+                "size": 2 * size if attention is None else len(attention),
+                "layer_norm": norm,
+            }
+        },
         "decoder": decoder,
     }
 
@@ -112,6 +148,7 @@ def _lstm_gates(tensors: TensorMap, name: str, rows: int, size: int) -> Array:
 
 # The gates of a matrix in our order, (rows, gates), by the kind of the cell
 GATES: Final[Mapping[str, Callable[[TensorMap, str, int, int], Array]]] = {"gru": _gru_gates, "lstm": _lstm_gates}
+ORDERS: Final = {"gru": (0, 1, 2), "lstm": (1, 0, 2, 3)}  # of all gates of one tensor, by our order
 RESETTING: Final = ("gru",)  # cells with a reset gate, inside which the bias of a candidate can be
 
 
@@ -122,24 +159,27 @@ class _Tensors:
         self.tensors, self.model = tensors, model
         self.size: int = model["encoder"]["size"]
         self.embedding: int = model["embedding"]["size"]
+        self.norm: str = model["decoder"]["layer_norm"]
+        self.norms = NORMS[self.norm](tensors, self.size)
 
-    def linear(self, ours: str, theirs: list[tuple[str, int]], columns: int, biases: list[str]) -> None:
-        """One of our linear layers from matrices (rows, columns), one for each input, and the sum of their biases."""
-        matrices = [self.tensors.take(name, (rows, columns)).T for name, rows in theirs]
-        self.tensors.put(f"{ours}.weight", np.concatenate(matrices, 1))
-        if biases:
-            self.tensors.put(f"{ours}.bias", sum(self.tensors.take(bias, (1, columns))[0] for bias in biases))
+    def linear(self, ours: str, theirs: str, rows: int, columns: int, bias: str | None) -> None:
+        """One of our linear layers from a matrix (rows, columns), its bias and its norm."""
+        self.tensors.put(f"{ours}.weight", self.tensors.take(theirs, (rows, columns)).T)
+        if bias:
+            self.tensors.put(f"{ours}.bias", self.tensors.take(bias, (1, columns))[0])
+        self.norms.put_linear(ours, columns)
 
     def cell(self, ours: str, theirs: str, kind: str, inputs: int, *, final: bool = False) -> None:
         """A cell, with an input of this size; 0 for a transition."""
-        inside = final and kind in RESETTING
         sides = {"weight_hidden": ("U", self.size)} | ({"weight_input": ("W", inputs)} if inputs else {})
         for name, (letter, rows) in sides.items():
             self.tensors.put(f"{ours}.{name}", self._gates(theirs, letter, rows, kind).T)
         bias = self._gates(theirs, "b", 1, kind)[0]
-        candidate = np.arange(len(bias)) >= 2 * self.size
-        self.tensors.put(f"{ours}.bias_input", np.where(candidate, 0, bias) if inside else bias)
-        self.tensors.put(f"{ours}.bias_hidden", np.where(candidate, bias, 0) if inside else 0 * bias)
+        place = CellPlace(theirs.startswith("encoder"), final, transition=not inputs)
+        of_input, of_state = self.norms.split_bias(bias, place, resets=kind in RESETTING)
+        self.tensors.put(f"{ours}.bias_input", of_input)
+        self.tensors.put(f"{ours}.bias_hidden", of_state)
+        self.norms.put_cell(ours, theirs, ORDERS[kind], place)
 
     def _gates(self, theirs: str, letter: str, rows: int, kind: str) -> Array:
         """All gates of a matrix in our order, (rows, gates)."""
@@ -171,14 +211,24 @@ class _Tensors:
         for layer in range(1, options["layers"]):
             cells = [f"decoder_l{layer + 1}_cell{number}" for number in range(1, options["upper_transitions"] + 2)]
             self.deep_cell(f"decoder.cells.{layer}", cells, kind, self.size)
-        self.linear("bridge.projections.0", [("decoder_ff_state_W", context)], self.size, ["decoder_ff_state_b"])
-        score = "decoder.attention.attention.score"
-        self.linear(f"{score}.query", [("decoder_W_comb_att", self.size)], attention, [])
-        self.linear(f"{score}.state", [("decoder_Wc_att", context)], attention, ["decoder_b_att"])
-        self.tensors.put(f"{score}.vector", self.tensors.take("decoder_U_att", (attention, 1))[:, 0])
-        logit = "decoder_ff_logit_l1"
-        of_inputs = [(f"{logit}_W1", self.size), (f"{logit}_W2", context), (f"{logit}_W0", self.embedding)]
-        self.linear("decoder.features.mix", of_inputs, self.embedding, [f"{logit}_b{number}" for number in range(3)])
+        self.linear("bridge.projections.0", f"{STATE}_W", context, self.size, f"{STATE}_b")
+        self.linear(f"{SCORE}.query", "decoder_W_comb_att", self.size, attention, None)
+        self.linear(f"{SCORE}.state", "decoder_Wc_att", context, attention, "decoder_b_att")
+        self.tensors.put(f"{SCORE}.vector", self.tensors.take("decoder_U_att", (attention, 1))[:, 0])
+        self.readout()
+
+    def readout(self) -> None:
+        """One matrix over all inputs, or one for each that is normalized."""
+        inputs = ((1, self.size), (2, 2 * self.size), (0, self.embedding))
+        if NORMS[self.norm].linear_names:
+            for ours, (number, rows) in enumerate(inputs):
+                names = (f"{LOGIT}_W{number}", rows, self.embedding, f"{LOGIT}_b{number}")
+                self.linear(f"decoder.features.mix.maps.{ours}", *names)
+            return
+        matrices = [self.tensors.take(f"{LOGIT}_W{number}", (rows, self.embedding)).T for number, rows in inputs]
+        biases = [self.tensors.take(f"{LOGIT}_b{number}", (1, self.embedding))[0] for number, _ in inputs]
+        self.tensors.put("decoder.features.mix.weight", np.concatenate(matrices, 1))
+        self.tensors.put("decoder.features.mix.bias", np.sum(biases, 0))
 
 
 def parameters(

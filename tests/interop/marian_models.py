@@ -297,6 +297,53 @@ S2S: Options = {
 ATTENTION = 6
 
 
+# The gain of each linear layer's norm, and with Nematus its bias.
+NORMS: dict[str, dict[str, tuple[str, ...]]] = {
+    "s2s": {
+        "ff_state": ("ff_state_gamma",),
+        "Wc_att": ("att_gamma1",),
+        "W_comb_att": ("att_gamma2",),
+        **{f"ff_logit_l1{number}": (f"ff_logit_l1_gamma{number}",) for number in range(3)},
+    },
+    "nematus": {
+        "ff_state": ("ff_state_ln_s", "ff_state_ln_b"),
+        "Wc_att": ("Wc_att_lns", "Wc_att_lnb"),
+        "W_comb_att": ("W_comb_att_lns", "W_comb_att_lnb"),
+        **{f"ff_logit_l1{n}": (f"ff_logit_l1_ln_s{n}", f"ff_logit_l1_ln_b{n}") for n in range(3)},
+    },
+}
+
+
+def cell_shapes(options: Options, kind: str, inputs: int) -> dict[str, tuple[int, int]]:
+    """The suffixes and shapes of the tensors of a cell."""
+    size, shapes = options["dim-rnn"], {}
+    for letter, rows in {"U": size, "b": 1, **({"W": inputs} if inputs else {})}.items():
+        shapes[letter] = (rows, (4 if kind == "lstm" else 2) * size)
+        if kind == "gru":
+            shapes[f"{letter}x"] = (rows, size)
+    return shapes | {suffix: (1, width) for suffix, width in cell_norms(options, kind, bool(inputs)).items()}
+
+
+def cell_norms(options: Options, kind: str, has_input: bool) -> dict[str, int]:
+    """The suffixes and widths of the norms of a cell."""
+    size, sides = options["dim-rnn"], {"U": "gamma2", **({"W": "gamma1"} if has_input else {})}
+    if not options["layer-normalization"]:
+        return {}
+    if options["type"] == "s2s":
+        return dict.fromkeys(sides.values(), (4 if kind == "lstm" else 3) * size)
+    widths = {f"{letter}{matrix}": width for letter in sides for matrix, width in (("", 2 * size), ("x", size))}
+    return {f"{matrix}_{part}": width for matrix, width in widths.items() for part in ("lns", "lnb")}
+
+
+def linear_norms(options: Options) -> dict[str, int]:
+    """The names and widths of the norms of linear layers."""
+    if not options["layer-normalization"]:
+        return {}
+    widths = {"ff_state": options["dim-rnn"], "Wc_att": ATTENTION, "W_comb_att": ATTENTION}
+    widths |= {f"ff_logit_l1{number}": SIZE for number in range(3)}
+    return {f"decoder_{name}": width for part, width in widths.items() for name in NORMS[options["type"]][part]}
+
+
 def recurrent_tensors(options: Options, seed: int = 0) -> Tensors:
     """The same of a recurrent model, with the names of `s2s`."""
     draw, size = np.random.default_rng(seed), options["dim-rnn"]
@@ -306,28 +353,31 @@ def recurrent_tensors(options: Options, seed: int = 0) -> Tensors:
         arrays[name] = (0.5 * draw.standard_normal(shape)).astype(np.float32)
 
     def cell(name: str, kind: str, inputs: int) -> None:
-        sides = {"U": size, "b": 1, **({"W": inputs} if inputs else {})}
-        for letter, rows in sides.items():
-            add(f"{name}_{letter}", rows, (4 if kind == "lstm" else 2) * size)
-            if kind == "gru":
-                add(f"{name}_{letter}x", rows, size)
+        for suffix, shape in cell_shapes(options, kind, inputs).items():
+            add(f"{name}_{suffix}", *shape)
+
+    def deep(names: list[str], kind: str, inputs: int) -> None:
+        for number, name in enumerate(names):
+            cell(name, kind, inputs if number == 0 else 0)
 
     for side in ("encoder_bi", "encoder_bi_r"):
         for names, layer in encoder_cells(options, side):
-            for number, name in enumerate(names):
-                cell(name, options["enc-cell"], (size if layer else SIZE) if number == 0 else 0)
+            deep(names, options["enc-cell"], size if layer else SIZE)
     for names, inputs in decoder_cells(options):
-        for number, name in enumerate(names):
-            cell(name, options["dec-cell"], inputs if number == 0 else 0)
-    add("decoder_ff_state_W", 2 * size, size)
-    add("decoder_ff_state_b", 1, size)
-    add("decoder_W_comb_att", size, ATTENTION)
-    add("decoder_Wc_att", 2 * size, ATTENTION)
-    add("decoder_b_att", 1, ATTENTION)
-    add("decoder_U_att", ATTENTION, 1)
+        deep(names, options["dec-cell"], inputs)
+    shapes = {
+        "decoder_ff_state_W": (2 * size, size),
+        "decoder_ff_state_b": (1, size),
+        "decoder_W_comb_att": (size, ATTENTION),
+        "decoder_Wc_att": (2 * size, ATTENTION),
+        "decoder_b_att": (1, ATTENTION),
+        "decoder_U_att": (ATTENTION, 1),
+    }
     for number, rows in enumerate((SIZE, size, 2 * size)):
-        add(f"decoder_ff_logit_l1_W{number}", rows, SIZE)
-        add(f"decoder_ff_logit_l1_b{number}", 1, SIZE)
+        shapes |= {f"decoder_ff_logit_l1_W{number}": (rows, SIZE), f"decoder_ff_logit_l1_b{number}": (1, SIZE)}
+    shapes |= {name: (1, width) for name, width in linear_norms(options).items()}
+    for name, shape in shapes.items():
+        add(name, *shape)
     tables(options, add, "decoder_ff_logit_l2")
     return arrays
 
@@ -359,10 +409,58 @@ class Recurrent:
     def __init__(self, options: Options, arrays: Tensors) -> None:
         self.options, self.size = options, options["dim-rnn"]
         self.w = {name: array.astype(np.float64) for name, array in arrays.items()}
+        self.normalized = options["layer-normalization"]
+
+    def product(self, part: str, products: Vector, bias: Vector | float) -> Vector:
+        """A product with its bias, normalized if the model does."""
+        if not self.normalized:
+            return products + bias
+        gain, *shift = (self.w[f"decoder_{name}"][0] for name in NORMS[self.options["type"]][part])
+        if shift:
+            return layer_norm(products + bias, gain, shift[0], 1e-5)
+        return layer_norm(products, gain, np.asarray(bias), 1e-9)
+
+    def normalized_cell(self, name: str, x: Vector | None, hidden: Vector, final: bool) -> Vector:
+        """The new state of a normalized GRU, as Marian's `GRU` and `GRUNematus` compute it."""
+        w, size = self.w, self.size
+        b, bx = w[f"{name}_b"][0], w[f"{name}_bx"][0]
+        outside = np.zeros(3 * size)  # what is added when gates are computed
+
+        def both(letter: str, vector: Vector, bias: bool) -> Vector:
+            parts = []
+            for matrix, added in ((letter, b), (f"{letter}x", bx)):
+                sums = vector @ w[f"{name}_{matrix}"] + (added if bias else 0)
+                parts.append(layer_norm(sums, w[f"{name}_{matrix}_lns"][0], w[f"{name}_{matrix}_lnb"][0], 1e-5))
+            return np.concatenate(parts)
+
+        if self.options["type"] == "s2s":
+            u = layer_norm(
+                hidden @ np.concatenate([w[f"{name}_U"], w[f"{name}_Ux"]], 1), w[f"{name}_gamma2"][0], outside, 1e-9
+            )
+            read = outside
+            if x is not None:
+                both_w = np.concatenate([w[f"{name}_W"], w[f"{name}_Wx"]], 1)
+                read = layer_norm(x @ both_w, w[f"{name}_gamma1"][0], outside, 1e-9)
+            outside = np.concatenate([b, bx])
+        elif name.startswith("encoder") and x is None:
+            u, read, outside = both("U", hidden, False), outside, np.concatenate([b, bx])
+        elif x is None:
+            u, read = both("U", hidden, True), outside
+        else:
+            u, read = both("U", hidden, final), both("W", x, not final)
+        gates = read + u + outside
+        reset, keep = sigmoid(gates[:size]), sigmoid(gates[size : 2 * size])
+        wx, ux, added = (part[2 * size :] for part in (read, u, outside))
+        new = np.tanh(wx + reset * (ux + added)) if final else np.tanh(wx + reset * ux + added)
+        state: Vector = (1 - keep) * new + keep * hidden
+        return state
 
     def cell(self, name: str, x: Vector | None, state: tuple[Vector, Vector], final: bool) -> tuple[Vector, Vector]:
         hidden, memory = state
         kind = self.options["dec-cell" if name.startswith("decoder") else "enc-cell"]
+
+        if self.normalized and kind != "lstm":
+            return self.normalized_cell(name, x, hidden, final), memory
 
         def products(suffix: str) -> tuple[Vector | float, Vector, Vector]:
             w = 0.0 if x is None else x @ self.w[f"{name}_W{suffix}"]
@@ -370,6 +468,9 @@ class Recurrent:
 
         w, u, b = products("")
         if kind == "lstm":
+            if self.normalized:
+                w = 0.0 if x is None else layer_norm(np.asarray(w), self.w[f"{name}_gamma1"][0], 0 * b, 1e-9)
+                u = layer_norm(u, self.w[f"{name}_gamma2"][0], 0 * b, 1e-9)
             forget, enter, candidate, leave = np.split(w + u + b, 4)
             memory = sigmoid(forget) * memory + sigmoid(enter) * np.tanh(candidate)
             return sigmoid(leave) * np.tanh(memory), memory
@@ -407,15 +508,16 @@ class Recurrent:
         states = self.encode(w["Wemb" if shared else "encoder_Wemb"][source])
         embeddings = w["Wemb" if shared else "decoder_Wemb"]
         first, second, *upper = [names for names, _ in decoder_cells(self.options)]
-        start = np.tanh(states.mean(0) @ w["decoder_ff_state_W"] + w["decoder_ff_state_b"][0])
+        start = np.tanh(self.product("ff_state", states.mean(0) @ w["decoder_ff_state_W"], w["decoder_ff_state_b"][0]))
         layers = [(start, start)] * (1 + len(upper))
-        keys = states @ w["decoder_Wc_att"] + w["decoder_b_att"]
+        keys = self.product("Wc_att", states @ w["decoder_Wc_att"], w["decoder_b_att"][0])
         tied = self.options["tied-embeddings-all"] or self.options["tied-embeddings"]
         matrix = embeddings if tied else w["decoder_ff_logit_l2_Wt"]
         previous, logs = np.zeros(SIZE), []
         for symbol in target:
             middle = self.deep(first, previous, layers[0])
-            energies = (np.tanh(keys + middle[0] @ w["decoder_W_comb_att"]) @ w["decoder_U_att"])[:, 0]
+            query = self.product("W_comb_att", middle[0] @ w["decoder_W_comb_att"], 0.0)
+            energies = (np.tanh(keys + query) @ w["decoder_U_att"])[:, 0]
             context = np.exp(log_softmax(energies)) @ states
             layers[0] = self.deep(second, context, middle, final=True)
             output = layers[0][0]
@@ -423,7 +525,11 @@ class Recurrent:
                 layers[number] = self.deep(names, output, layers[number])
                 output = layers[number][0] + (output if self.options["skip"] else 0)
             inner = sum(
-                x @ w[f"decoder_ff_logit_l1_W{number}"] + w[f"decoder_ff_logit_l1_b{number}"][0]
+                self.product(
+                    f"ff_logit_l1{number}",
+                    x @ w[f"decoder_ff_logit_l1_W{number}"],
+                    w[f"decoder_ff_logit_l1_b{number}"][0],
+                )
                 for number, x in enumerate((previous, output, context))
             )
             logs.append(log_softmax(np.tanh(inner) @ matrix.T + w["decoder_ff_logit_l2_b"][0])[symbol])

@@ -2,6 +2,7 @@
 
 import hashlib
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,7 @@ RECURRENT = covering.covering(
         "dec-cell-high-depth": [1, 2],
         "skip": [False, True],
         "tie": ["tied-embeddings-all", "tied-embeddings-src", "tied-embeddings", ""],
+        "layer-normalization": [False, True],
     }
 )
 
@@ -154,7 +156,7 @@ def assert_scores(run: Path, equations: Transformer | Recurrent) -> None:
         assert [step.log_prob for step in score.steps] == pytest.approx(wanted.tolist(), abs=2e-5)
 
 
-@pytest.mark.spec("J7")
+@pytest.mark.spec("J7", "J10")
 @pytest.mark.parametrize("row", covering.cases(RECURRENT))
 def test_scores_of_recurrent_models_are_those_of_the_equations(row: dict[str, Any], tmp_path: Path) -> None:
     options = recurrent_options(row)
@@ -163,25 +165,76 @@ def test_scores_of_recurrent_models_are_those_of_the_equations(row: dict[str, An
     assert_scores(tmp_path / "run", Recurrent(options, arrays))
 
 
+def nematus_name(name: str) -> str:
+    """The name of Nematus for one of `s2s`."""
+    if deep := re.fullmatch(r"(encoder_bi|encoder_bi_r)_cell(\d+)_(.*?)(_ln[sb])?", name):
+        side, number, part, norm = deep.groups("")
+        return f"{side.replace('_bi', '')}_{part}_drt_{int(number) - 1}{norm}"
+    if deep := re.fullmatch(r"decoder_cell([3-9])_(.*?)(_ln[sb])?", name):
+        number, part, norm = deep.groups("")
+        return f"decoder_{part}_nl_drt_{int(number) - 2}{norm}"
+    return {ours: theirs for theirs, ours in marian_rnn.NEMATUS.items()}.get(name, name)
+
+
+def nematus_tensors(options: Options) -> tuple[Options, dict[str, Any], Recurrent]:
+    """A model of the type of these options with the names and vectors of Nematus, and its equations."""
+    plain = {**options, "enc-cell": "gru", "dec-cell": "gru"}
+    arrays = recurrent_tensors({**plain, "type": "nematus"})
+    theirs = {nematus_name(name): array[0] if len(array) == 1 else array for name, array in arrays.items()}
+    cells = {"enc-cell": "gru-nematus", "dec-cell": "gru-nematus"}
+    return {**options, **cells}, theirs, Recurrent({**plain, "type": "nematus"}, arrays)
+
+
+NEMATUS = covering.covering(
+    {
+        "enc-depth": [1, 2],
+        "dec-depth": [1, 2],
+        "enc-cell-depth": [1, 2],
+        "dec-cell-base-depth": [2, 3],
+        "dec-cell-high-depth": [1, 2],
+        "skip": [False, True],
+        "tie": ["tied-embeddings", ""],
+        "layer-normalization": [False, True],
+    }
+)
+
+
+@pytest.mark.spec("J7", "J10")
+@pytest.mark.parametrize("row", covering.cases(NEMATUS))
+def test_scores_of_nematus_models_are_those_of_the_equations(row: dict[str, Any], tmp_path: Path) -> None:
+    options, arrays, equations = nematus_tensors({**recurrent_options(row), "type": "nematus"})
+    imported(recurrent_folder(tmp_path / "marian", options, arrays), tmp_path / "run")
+    assert_scores(tmp_path / "run", equations)
+
+
 @pytest.mark.spec("J7")
+@pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("kind", ["nematus", "amun"])
-def test_nematus_names_are_known(kind: str, tmp_path: Path) -> None:
-    options = {**marian_models.S2S, "dim-vocabs": [10, 10]}
-    arrays = recurrent_tensors(options)
-    theirs = {ours: name for name, ours in marian_rnn.NEMATUS.items() if ours in arrays}
-    assert {"encoder_Ux", "encoder_r_b", "decoder_U", "decoder_Ux_nl", "decoder_Wcx", "Wemb_dec"} <= {*theirs.values()}
-    renamed = {theirs.get(name, name): array for name, array in arrays.items()}
-    renamed["decoder_c_tt"] = np.zeros(1, np.float32)
-    changed = {"type": kind, "enc-cell": "gru-nematus", "dec-cell": "gru-nematus"}
-    imported(recurrent_folder(tmp_path / "marian", {**options, **changed}, renamed), tmp_path / "run")
-    assert_scores(tmp_path / "run", Recurrent(options, arrays))
+def test_nematus_names_are_known(kind: str, normalized: bool, tmp_path: Path) -> None:
+    options = {**marian_models.S2S, "type": kind, "layer-normalization": normalized, "dim-vocabs": [10, 10]}
+    options, arrays, equations = nematus_tensors(options)
+    names = {"encoder_Ux", "encoder_r_b", "decoder_U", "decoder_Ux_nl", "decoder_Wcx", "Wemb_dec"}
+    norms = {"encoder_r_Wx_lns", "decoder_Ux_nl_lnb", "decoder_Wcx_lns", "ff_state_ln_s", "ff_logit_prev_ln_b"}
+    assert names | (norms if normalized else set()) <= arrays.keys()
+    arrays["decoder_c_tt"] = np.zeros(1, np.float32)
+    imported(recurrent_folder(tmp_path / "marian", options, arrays), tmp_path / "run")
+    assert_scores(tmp_path / "run", equations)
 
 
 @pytest.mark.spec("J7")
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"layer-normalization": True}, "option layer-normalization: expected False, found True"),
+        ({"layer-normalization": 1}, "option layer-normalization: expected true or false, found 1"),
+        (
+            {"layer-normalization": True, "enc-cell": "gru-nematus"},
+            "option enc-cell: expected gru or lstm, found gru-nematus",
+        ),
+        (
+            {"type": "nematus", "layer-normalization": True, "enc-cell": "gru-nematus"},
+            "option dec-cell: expected gru-nematus, found gru",
+        ),
+        ({"layer-normalization": True}, "tensor 'encoder_bi_gamma1': expected shape (1, 15), found no such tensor"),
         ({"enc-cell": "tanh"}, "option enc-cell: expected gru or gru-nematus or lstm, found tanh"),
         ({"enc-type": "bi-unidirectional"}, "option enc-type: expected bidirectional or alternating"),
         ({"dec-cell-base-depth": 1}, "option dec-cell-base-depth: expected at least 2, found 1"),
@@ -468,7 +521,9 @@ def test_scores_and_translations_are_those_of_marian_itself(name: str, shared_im
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tf_post", "tf_pre", "tf_ssru", "s2s_gru", "s2s_lstm", "s2s_deep", "nematus"])
+@pytest.mark.parametrize(
+    "name", ["tf_post", "tf_pre", "tf_ssru", "s2s_gru", "s2s_lstm", "s2s_deep", "s2s_ln", "nematus", "nematus_ln"]
+)
 def test_scores_of_other_variants_are_those_of_marian_itself(name: str, shared_import: Path, tmp_path: Path) -> None:
     folder = shared_import / "tiny"
     vocabularies = ["joint.yml"] if name.startswith("tf") else ["en.yml", "de.yml"]
