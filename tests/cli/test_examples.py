@@ -43,6 +43,12 @@ def test_an_example_is_a_command_that_can_be_typed(name: str, tmp_path: Path, mo
     assert f"Example: {EXAMPLES[name]}" in out
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_option_that_cannot_be_turned_off_is_off(name: str) -> None:
+    flags = [option for option in COMMANDS[name].params if getattr(option, "is_flag", False)]
+    assert [option.name for option in flags if option.default is not False and not option.secondary_opts] == []
+
+
 def test_the_help_has_every_command_in_a_group() -> None:
     out = CliRunner().invoke(app, ["--help"], prog_name="dragoman").stdout
     places = [out.index(f"─ {panel} ─") for panel in PANELS]
