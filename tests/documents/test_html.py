@@ -35,6 +35,7 @@ def translated(html: str) -> str:
         ("<p>one <b>two</b> six</p>", "<p>SIX <b>TWO</b> ONE</p>"),
         ("<p><b>one</b> two</p>", "<p>TWO <b>ONE</b></p>"),
         ("<p><b>one two</b></p>", "<p><b>TWO ONE</b></p>"),
+        ("<p>on<b>e two six</b></p>", "<p><b>SIX TWO</b> ONE</p>"),
         ("<a href='x?a=1&amp;b'>one <i>two</i></a> six", "SIX <a href='x?a=1&amp;b'><i>TWO</i> ONE</a>"),
         ("one<br>two", "ONE<br>TWO"),
         ("one <img src=x> two", "<img src=x> TWO ONE"),
