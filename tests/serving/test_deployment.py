@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dragoman.cli import app
-from dragoman.serving.server import GRACE
+from dragoman.serving.server import GRACE, LAST
 
 INSTRUCTIONS = "FROM WORKDIR RUN ARG COPY ENV USER EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT".split()
 
@@ -99,6 +99,11 @@ def test_the_unit_is_sound(unit: ConfigParser) -> None:
     assert service["ProtectSystem"] == "strict"
     assert int(service["LimitNOFILE"]) >= 2 * int(manifest()["--connections"])
     assert service["CapabilityBoundingSet"] == ""
+
+
+def test_the_seconds_that_a_stop_takes_are_documented(repository: Path) -> None:
+    text = (repository / "docs" / "serve.md").read_text("utf-8")
+    assert f"those that are not done after {GRACE - LAST} seconds are answered with 503" in text
 
 
 def test_the_example_for_nginx_shows_nobody_else_the_measures(repository: Path) -> None:

@@ -113,6 +113,13 @@ def test_a_document_is_read_and_written() -> None:
     run(test())
 
 
+def test_a_stopped_service_reads_no_documents() -> None:
+    documents = DocumentProcess()
+    documents.stop()
+    with pytest.raises(BusyError, match="stopping"):
+        run(read(documents))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [b"python", b"library"])
 def test_one_that_takes_too_long_is_ended_while_others_go_on(kind: bytes) -> None:
