@@ -185,6 +185,9 @@ def test_tags_go_where_their_words_went_in_a_correction(run: Path, tmp_path: Pat
     busy = service()
     busy.routes.models[0].batcher.stop()
     assert html(busy, "<p>one two <b>three</b></p>") == "<p>trois deux<b></b> six un</p>"
+    long = f"trois deux {'un ' * 400}".strip()  # whose attention would take time
+    asyncio.run(corrected(service(), "one two three", long))
+    assert html(service(), "<p>one two <b>three</b></p>").index("<b></b>") > len(long) / 2
 
 
 async def corrected(service: Service, source: str, better: str) -> None:
