@@ -84,6 +84,10 @@ def test_scores_by_length_of_source_or_reference(scored: Shell) -> None:
     assert sum(int(row.split()[1]) for row in rows[:3]) == 60
     errors = [float(row.split()[2]) for row in rows[:3]]
     assert errors == sorted(errors, reverse=True)  # one wrong word each
+    scored.write("other", "a b\n" * 60)
+    of_first, *rows = scored("evaluate", "ref", "other", *words[2:]).lines
+    assert of_first == heading
+    assert [row.split()[0] for row in rows[:3]] == ["3-5", "6-10", "11-15"]  # by the first reference
     scored.write("source", "a b\n" * 20 + "a b c d\n" * 40)
     results = json.loads(scored(*words, "--source=source", "--json").out)
     assert [(row["source length"], row["sentences"]) for row in results] == [("1-2", 20), ("3-5", 40)]
