@@ -71,6 +71,17 @@ def test_shards_are_joined_as_if_there_were_none(many: Shell, alone: list[int], 
     assert not (many.folder / "many.fr.shards").exists()
 
 
+def test_messages_of_native_code_are_not_shown(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "__stderr__", sys.stderr)
+    with shards._without_native_messages():
+        os.write(2, b"of Ray\n")
+        sys.stderr.write("of Python\n")
+    sys.stderr.write("afterward\n")
+    assert capfd.readouterr() == ("", "of Python\nafterward\n")
+
+
 @pytest.mark.slow
 def test_what_is_done_is_not_done_again(many: Shell, alone: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*_: Any) -> None:
