@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from pydantic import ValidationError
 
 from dragoman import inspection
 from dragoman.corpus.translation_memory import Match
@@ -260,6 +261,12 @@ def test_unknown_keys_are_ignored() -> None:
     later = {**written, "votes": {"first": [0.1, 0.9]}, "sources": [{**written["sources"][0], "heads": []}]}
     validator(json_schema.schema()).validate(later)
     assert Result.from_json(later).json() == written
+
+
+def test_a_form_that_was_checked_cannot_be_changed() -> None:
+    form = json_schema.TranslationSchema.model_validate(Result(example()).json())
+    with pytest.raises(ValidationError, match="frozen"):
+        form.text = "other"  # type: ignore[misc]
 
 
 def without(key: str) -> dict[str, Any]:
