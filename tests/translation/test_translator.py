@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, final
@@ -100,6 +101,12 @@ def post_editor(tmp_path_factory: pytest.TempPathFactory) -> Translator:
         **ONE_STEP,
     }
     return dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
+
+
+def test_what_is_no_source_is_a_part_of_the_name_of_a_dictionary(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "words.tsv").write_text("one\tun\n", "utf-8")
+    with chdir(tmp_path), pytest.raises(UserError, match=r"^de=words\.tsv: "):
+        dragoman.load(run, dictionary="de=words.tsv")
 
 
 @pytest.mark.spec("C13")
