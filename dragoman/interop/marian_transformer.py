@@ -68,6 +68,8 @@ def configuration(options: MarianOptions, tensors: Mapping[str, Array]) -> dict[
         {**part, "layers": options.number(f"{side}-depth"), **_positions(side_name, learned, tensors)}
         for side, side_name in (("enc", "encoder"), ("dec", "decoder"))
     )
+    # Marian reports the first head, which guided alignment trains.
+    decoder |= {"alignment_head": 1, "alignment_layer": _alignment_layer(options)}
     if options.text("transformer-decoder-autoreg") == "rnn":
         options.check({"dec-cell": tuple(CELLS)})
         decoder["autoregression"] = options.text("dec-cell")
@@ -79,6 +81,17 @@ def configuration(options: MarianOptions, tensors: Mapping[str, Array]) -> dict[
         "attention": {"score": "scaled_dot"},
         "decoder": decoder,
     }
+
+
+def _alignment_layer(options: MarianOptions) -> int | None:
+    """The layer whose attention is the alignment; None for the last."""
+    name = "transformer-guided-alignment-layer"
+    layer = options.values.get(name, "last")
+    if layer == "last":
+        return None
+    if not str(layer).isdecimal() or not 1 <= int(str(layer)[:9]) <= options.number("dec-depth"):
+        raise UserError(f"{options.path}: option {name}: expected last or the number of a layer, found {layer!s:.60}")
+    return int(layer)
 
 
 def _positions(side: str, learned: bool, tensors: Mapping[str, Array]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Marian's models as runs: log P is that of Marian's equations, and damaged files are refused in one line."""
 
+import gzip
 import hashlib
 import random
 import re
@@ -363,6 +364,10 @@ OPTIONS: list[tuple[Options, str]] = [
     ({"tied-embeddings-all": False}, "tensor 'encoder_Wemb': expected shape (10, 8), found no such tensor"),
     ({"tied-embeddings-all": 1}, "option tied-embeddings-all: expected true or false, found 1"),
     ({"transformer-heads": 3}, "size 8 is not divisible by 3 heads"),
+    (
+        {"transformer-guided-alignment-layer": 3},
+        "option transformer-guided-alignment-layer: expected last or the number of a layer, found 3",
+    ),
 ]
 
 
@@ -489,6 +494,12 @@ def test_what_is_no_model_is_told(source: str, message: str, tmp_path: Path) -> 
 ORIGINALS = ["transformer", "ssru", "s2s"]
 
 
+@pytest.mark.parametrize(("layer", "number"), [("last", None), ("1", 1), (2, 2)])
+def test_the_alignment_is_that_of_the_first_head_of_a_layer(layer: Any, number: int | None, tmp_path: Path) -> None:
+    decoder = table.read(folder_of(tmp_path, {**PLAIN, "transformer-guided-alignment-layer": layer})).model["decoder"]
+    assert (decoder["alignment_head"], decoder["alignment_layer"]) == (1, number)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ORIGINALS)
 def test_scores_and_translations_are_those_of_marian_itself(name: str, shared_import: Path, tmp_path: Path) -> None:
@@ -518,6 +529,35 @@ def test_scores_and_translations_are_those_of_marian_itself(name: str, shared_im
         assert [own for own, source in zip(own_texts, sources, strict=True) if source not in limited] == [
             theirs for theirs, source in zip(wanted, sources, strict=True) if source not in limited
         ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ORIGINALS)
+def test_alignments_and_nbest_lists_are_those_of_marian_itself(name: str, shared_import: Path, tmp_path: Path) -> None:
+    """But where Marian breaks off at the limit of length, and here an end is forced."""
+    folder, run = shared_import / "phrasebook", tmp_path / "run"
+    imported_run.write(table.read(folder / name / "model.npz", [folder / "joint.spm"]), run, ("en", "fr"), "")
+    translator = load(run)
+    sources = (folder / "input.en").read_text("utf-8").splitlines()
+    limits = {"length_ratio": 3.0, "length_margin": 0}
+    greedy = translator.translate(sources, search=Spec.parse({"kind": "greedy", **limits}))
+    lines = gzip.decompress((folder / name / "greedy.soft.txt.gz").read_bytes()).decode().splitlines()
+    for translation, line in zip(greedy, lines, strict=True):
+        rows = [[*map(float, row.split(","))] for row in line.rpartition(" ||| ")[2].split()]
+        own = translation.symbol_attention
+        assert len(rows) - (0 if own is None else len(own.weights)) in (0, 1)  # that of the end is left out
+        if own is not None:
+            np.testing.assert_allclose(own.weights, rows[: len(own.weights)], atol=1e-5)
+    beam = Spec.parse({"kind": "beam", "size": 6, "shrink": True, "alpha": 1.0, **limits})
+    lists: dict[int, dict[str, float]] = {}
+    for line in (folder / name / "beam6.norm1.nbest").read_text("utf-8").splitlines():
+        sentence, text, _, score = line.split(" ||| ")
+        lists.setdefault(int(sentence), {}).setdefault(" ".join(text.split()), float(score))  # a text comes once
+    for number, translation in enumerate(translator.translate(sources, search=beam, n_best=6)):
+        if number not in (61, 66):  # those at the limit
+            wanted = pytest.approx(lists[number], abs=1e-5)
+            assert {str(hypothesis): hypothesis.score for hypothesis in translation.n_best} == wanted
+            assert [str(hypothesis) for hypothesis in translation.n_best] == [*lists[number]]
 
 
 @pytest.mark.slow

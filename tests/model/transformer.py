@@ -34,6 +34,8 @@ class Variant:
     scale: bool = True
     embedding_norm: bool = False
     autoregression: str = "self_attention"
+    alignment_layer: int | None = None
+    alignment_head: int | None = None
 
     @property
     def rotary(self) -> bool:
@@ -63,9 +65,18 @@ def rotated(vector: Vector, place: int) -> Vector:
 
 
 def heads(
-    queries: Vector, keys: Vector, values: Vector, count: int, p: dict[str, Vector], energies: Energies, causal: bool
+    queries: Vector,
+    keys: Vector,
+    values: Vector,
+    count: int,
+    p: dict[str, Vector],
+    energies: Energies,
+    causal: bool,
+    reported: int | None = None,
 ) -> tuple[Vector, Vector]:
-    """What each query reads, head beside head, and the mean of the heads' weights; `causal` hides later keys."""
+    """What each query reads, head beside head, and the mean of the heads' weights, or those of the head that is
+    `reported` (from 1); `causal` hides later keys.
+    """
     size = queries.shape[1] // count
     read, weights = [], []
     for t, query in enumerate(queries):
@@ -75,7 +86,8 @@ def heads(
             until = t + 1 if causal else len(keys)
             chosen = loops.softmax(energies(p, query[cut], keys[:until, cut]))
             parts.append(loops.mix(chosen, values[:until, cut]))
-            total[:until] += chosen / count
+            share = 1 / count if reported is None else float(head + 1 == reported)
+            total[:until] += share * chosen
         read.append(loops.join(*parts))
         weights.append(total)
     return np.array(read), np.array(weights)
@@ -197,17 +209,19 @@ def decoder(
             return self_attention(q, read, count, rotary=variant.rotary, causal=True)
         return recurrence(q, read, variant.autoregression)
 
-    def source(cross: dict[str, Vector], read: Vector) -> Vector:
+    def source(cross: dict[str, Vector], number: int, read: Vector) -> Vector:
         nonlocal weights
-        queries = biased(cross, "query", read)
+        queries, score = biased(cross, "query", read), under(cross, "attention.score.")
         keys, values = biased(cross, "keys", states), biased(cross, "values", states)
-        looked, weights = heads(queries, keys, values, count, under(cross, "attention.score."), energies, False)
+        looked, shares = heads(queries, keys, values, count, score, energies, False, variant.alignment_head)
+        if number + 1 == (variant.alignment_layer or layers):
+            weights = shares
         return biased(cross, "out_proj", looked)
 
     for number in range(layers):
         q = under(p, f"layers.{number}.")
         x = sublayer(q, 0, x, partial(so_far, under(q, "attention.")), variant)
-        x = sublayer(q, 1, x, partial(source, under(q, "cross.")), variant)
+        x = sublayer(q, 1, x, partial(source, under(q, "cross."), number), variant)
         x = sublayer(q, 2, x, partial(feed_forward, under(q, "feed_forward."), activation=variant.activation), variant)
     features = top(p, x, variant)
     if "features.weight" in p:

@@ -37,13 +37,17 @@ AutoregressionKind: TypeAlias = Annotated[str, OneOf(AUTOREGRESSIONS)]
 class CrossAttention(nn.Module):
     """Heads that attend to the source, each with queries, keys and values of its own (Vaswani et al. 2017, 3.2.2).
 
-    The configured attention treats each head as a sentence of its own.
+    The configured attention treats each head as a sentence of its own. `alignment_head` (from 1) is the head whose
+    weights are reported.
     """
 
-    def __init__(self, options: LayerOptions, memory_size: int, attention: GlobalAttention) -> None:
+    def __init__(
+        self, options: LayerOptions, memory_size: int, attention: GlobalAttention, alignment_head: int | None = None
+    ) -> None:
         super().__init__()
         size, bias = options.size, options.bias
         self.heads = options.heads
+        self.alignment_head = alignment_head
         self.query = Linear(size, size, bias=bias)
         self.keys = Linear(memory_size, size, bias=bias)
         self.values = Linear(memory_size, size, bias=bias)
@@ -61,7 +65,7 @@ class CrossAttention(nn.Module):
     def forward(
         self, states: Float[Tensor, "R T D"], source: PreparedSource
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R T S"]]:
-        """Return the mixed outputs of the heads, and the mean of their weights."""
+        """Return the mixed outputs of the heads, and the mean of their weights, or the weights of one."""
         rows, steps, size = states.shape
         sentences, heads, _ = source.mask.shape
         query = self.query(states).view(sentences, -1, heads, size // heads)  # (B, R/B T, K, P)
@@ -69,8 +73,9 @@ class CrossAttention(nn.Module):
             _swap_axes(query).flatten(0, 1), flatten_sentences(source)
         )  # (B K, R/B T, P)
         read = _swap_axes(reading.context.view(sentences, heads, -1, size // heads))  # (B, R/B T, K, P)
-        mean = weights.view(sentences, heads, -1, weights.size(-1)).mean(1)  # (B, R/B T, S)
-        return self.out_proj(read.view(states.shape)), mean.view(rows, steps, -1)
+        by_head = weights.view(sentences, heads, -1, weights.size(-1))  # (B, K, R/B T, S)
+        reported = by_head.mean(1) if self.alignment_head is None else by_head[:, self.alignment_head - 1]
+        return self.out_proj(read.view(states.shape)), reported.reshape(rows, steps, -1)
 
 
 def _swap_axes(tensor: Float[Tensor, "B _ _ P"]) -> Float[Tensor, "B _ _ P"]:
@@ -110,7 +115,8 @@ class SelfAttentionDecoder(Decoder):
     the place of self-attention (`Ssru`, `Sru`). Each layer attends to the source with the configured
     score and normalizer; `scaled_dot` and `softmax` are Vaswani's. All steps over a reference are computed at once, so
     attention to the source has no history, and neither terms nor a window. The reported weights are the mean over the
-    heads of the last layer. `readout_size` is by default the size of the embeddings.
+    heads of the last layer, or those of `alignment_layer` and `alignment_head`, both from 1. `readout_size` is by
+    default the size of the embeddings.
 
     The step state is that of each layer's `Autoregression`: the `KeyValueCache` of self-attention grows by one symbol
     per step, a recurrence keeps one vector.
@@ -140,10 +146,17 @@ class SelfAttentionDecoder(Decoder):
         scale: bool = True,
         embedding_norm: bool = False,
         autoregression: AutoregressionKind = "self_attention",
+        alignment_layer: Layers | None = None,
+        alignment_head: Size | None = None,
     ) -> None:
         super().__init__()
         if len(memory_sizes) > 1:
             raise ValueError("supports a single source; use decoder: rnn for several")
+        self.alignment_layer = alignment_layer or layers
+        if self.alignment_layer > layers:
+            raise ValueError(f"alignment_layer {alignment_layer} requires as many layers, and there are {layers}")
+        if alignment_head is not None and alignment_head > heads:
+            raise ValueError(f"alignment_head {alignment_head} requires as many heads, and there are {heads}")
         options = LayerOptions(size, heads, hidden, dropout, bias, activation, norm, norm_epsilon)
         self.entry = TransformerEmbedding(input_size, options, positions, longest, scale=scale, norm=embedding_norm)
         head_size = size // heads
@@ -157,7 +170,7 @@ class SelfAttentionDecoder(Decoder):
                     "attends from all steps in parallel: requires a score other than none, "
                     "and no terms, window or sentences"
                 )
-            return CrossAttention(options, memory_sizes[0], attention.attention)
+            return CrossAttention(options, memory_sizes[0], attention.attention, alignment_head)
 
         stack = nn.ModuleList(_DecoderLayer(options, autoregression, cross()) for _ in range(layers))
         self.layers = cast(Sequence[_DecoderLayer], stack)
@@ -196,12 +209,13 @@ class SelfAttentionDecoder(Decoder):
         """Read T symbols: features, attention weights, and the state of each layer."""
         reading = self.layers[0].attention.reading(state.step_state[0], embedded.size(1))
         states, rotations = self.entry(embedded, reading.places)
-        step_state = []
+        step_state, by_layer = [], []
         for layer, past, source in zip(self.layers, state.step_state, state.source_state, strict=True):
             states, weights, past = layer(states, rotations, reading, past, source)
             step_state.append(past)
+            by_layer.append(weights)
         top = self.norm(states)
         features = self.features(top)
         if self.second_readout is not None:
             features = torch.cat([features, self.second_readout(top)], -1)
-        return features, weights, tuple(step_state)
+        return features, by_layer[self.alignment_layer - 1], tuple(step_state)

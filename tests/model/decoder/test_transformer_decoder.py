@@ -90,6 +90,8 @@ VARIANTS = covering.covering(
         "scale": [True, False],
         "embedding_norm": [True, False],
         "bias": [True, False],
+        "alignment_layer": [None, 1],
+        "alignment_head": [None, 1, 2],
     },
     possible,
 )
@@ -107,8 +109,10 @@ def test_every_variant_of_the_decoder_is_its_equations(options: dict[str, Any]) 
     unrolled, p = model(BATCH), loops.numbers(model.decoder)
     for row, embedded in enumerate(read(model)):
         states = loops.array(memory.states[row, memory.mask[row]])
-        wanted, _ = transformer.decoder(p, loops.array(embedded), states, 2, 2, transformer.scaled_dot, variant)
+        wanted, weights = transformer.decoder(p, loops.array(embedded), states, 2, 2, transformer.scaled_dot, variant)
         torch.testing.assert_close(unrolled.features[row], torch.tensor(wanted), rtol=0, atol=1e-9)
+        seen = unrolled.weights[row, :, : len(states)]
+        torch.testing.assert_close(seen, torch.tensor(weights), rtol=0, atol=1e-9)
     state = model.decoder_state(model.begin(BATCH.sources))
     for t, embedded in enumerate(read(model).unbind(1)):
         features, _, state = model.decoder.step(embedded, state)
@@ -333,3 +337,10 @@ def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> N
     (problem,) = find_problems(DECODERS, Spec("self_attention", options), ("model", "decoder"))
     assert problem.path == ("model", "decoder", *options)
     assert message in problem.message
+
+
+@pytest.mark.parametrize(("option", "parts"), [("alignment_layer", "layers"), ("alignment_head", "heads")])
+def test_a_layer_or_head_that_is_not_there_is_refused(option: str, parts: str) -> None:
+    options: dict[str, Any] = {"layers": 2, "heads": 2, option: 3}
+    with pytest.raises(UserError, match=f"{option} 3 requires as many {parts}, and there are 2"):
+        model_of(**options)
