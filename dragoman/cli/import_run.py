@@ -14,7 +14,14 @@ class ImportOptions(NamedTuple):
 
     model: Annotated[Path, typer.Argument(metavar="SOURCE", help="Folder or file of a model of another program.")]
     output: Annotated[Path, typer.Option("--output", "-o", help="Run folder to write.")]
-    source: Annotated[str, typer.Option("--source", metavar="LANGUAGE", help="Code of the source language.")] = "source"
+    source: Annotated[
+        str,
+        typer.Option(
+            "--source",
+            metavar="LANGUAGE",
+            help="Code of the source language, in a model of many languages one of its own (eng_Latn).",
+        ),
+    ] = "source"
     target: Annotated[str, typer.Option("--target", metavar="LANGUAGE", help="Code of the target language.")] = "target"
     vocabulary: Annotated[
         list[Path] | None,
@@ -28,7 +35,7 @@ class ImportOptions(NamedTuple):
         Literal["marian", "huggingface"],
         typer.Option(
             "--positions",
-            help="How positions of a Hugging Face folder are computed: as by Marian, which trained the model, or as by "
+            help="How positions of a MarianMT folder are computed: as by Marian, which trained the model, or as by "
             "Hugging Face Transformers.",
         ),
     ] = "marian"
@@ -37,11 +44,12 @@ class ImportOptions(NamedTuple):
 
 @command(name="import", epilog="Example: dragoman import opus-mt-en-de --source en --target de -o runs/en-de")
 def import_run(options: ImportOptions) -> None:
-    """Import a model that another program has trained (Marian, Hugging Face MarianMT: OPUS-MT, Firefox)."""
+    """Import a model that another program has trained (Marian, Hugging Face: OPUS-MT, Firefox, NLLB)."""
     from dragoman.interop import imported_run, table
 
-    foreign = table.read(options.model, options.vocabulary or [], options.positions)
-    imported_run.write(foreign, options.output, (options.source, options.target), options.license)
+    languages = (options.source, options.target)
+    foreign = table.read(options.model, options.vocabulary or [], options.positions, languages)
+    imported_run.write(foreign, options.output, languages, options.license)
     tell(
         f"{options.output}: imported from {foreign.program}. What next:\n"
         f"  dragoman translate {options.output} FILE     translate the lines of a file, or of standard input\n"

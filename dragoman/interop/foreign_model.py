@@ -58,6 +58,19 @@ class TensorMap:
         self.used.add(name)
         return tensor
 
+    def take_shared(self, names: Sequence[str], shape: Sequence[int]) -> Array:
+        """The tensor that has these names, of which a file may lack some. UserError if it has different ones."""
+        present = [name for name in names if name in self.tensors] or names[:1]
+        tensor = self.take(present[0], shape)
+        for name in present[1:]:
+            if not np.array_equal(self.take(name, shape), tensor):
+                raise UserError(f"{self.path}: tensor {name!r}: expected the numbers of {present[0]!r}, found others")
+        return tensor
+
+    def leave_out(self, *names: str) -> None:
+        """Mark tensors as used that are computed here, if the file has them."""
+        self.used.update(names)
+
     def put(self, name: str, tensor: Array) -> None:
         """Set a parameter of ours."""
         self.taken[name] = np.array(tensor, np.float32)  # a copy, since what a file was read into may be read-only

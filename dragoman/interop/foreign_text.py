@@ -1,13 +1,13 @@
 """Vocabularies of other programs as ours: text pipelines, and the order of rows in tables of symbols."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from dragoman.configuration.components import Spec
-from dragoman.data.vocabulary import EOS, SPECIALS, UNK
+from dragoman.data.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
 from dragoman.errors import UserError
 from dragoman.interop.foreign_model import Array, Side
 from dragoman.interop.vocabulary_files import ForeignVocabulary
@@ -23,11 +23,13 @@ class RowOrder:
     """Arranges the rows of a table by our vocabulary: the specials, then the symbols in the order of their ids.
 
     `size` is the number of rows, which may be larger than the vocabulary. Symbols that are `left_out` have no row of
-    ours. Our symbols that the other program does not have, `<pad>` and `<s>`, get zeros.
+    ours. Our symbols that the other program does not have, such as `<pad>` and `<s>`, get zeros.
     """
 
     def __init__(self, vocabulary: ForeignVocabulary, size: int, left_out: Sequence[str] = ()) -> None:
+        optional = {PAD: vocabulary.padding, BOS: vocabulary.begin}
         self.specials = {UNK: vocabulary.unknown, EOS: vocabulary.end}
+        self.specials |= {ours: theirs for ours, theirs in optional.items() if theirs is not None}
         left = {*self.specials.values(), *(vocabulary.symbols.index(s) for s in left_out if s in vocabulary.symbols)}
         self.numbers = [number for number in range(size) if number not in left]
 
@@ -46,10 +48,17 @@ class RowOrder:
 
 
 def build_side(
-    vocabulary: ForeignVocabulary, size: int, segmenter: Path, left_out: Sequence[str] = ()
+    vocabulary: ForeignVocabulary,
+    size: int,
+    segmenter: Path,
+    left_out: Sequence[str] = (),
+    *,
+    prefix: Sequence[str] = (),
+    suffix: Sequence[str] = (),
 ) -> tuple[Side, RowOrder]:
-    """The text of one side, and the order of its rows. `size` is the number of symbols of the model, which may have
-    more than the vocabulary; `segmenter` is the sentencepiece model of a vocabulary of another format.
+    """The text of one side, between `prefix` and `suffix`, and the order of its rows. `size` is the number of symbols
+    of the model, which may have more than the vocabulary; `segmenter` is the sentencepiece model of a vocabulary of
+    another format.
     """
     if len(vocabulary.symbols) > size:
         raise UserError(
@@ -58,10 +67,13 @@ def build_side(
     order = RowOrder(vocabulary, size, left_out)
     count = len(vocabulary.symbols)
     symbols = [vocabulary.symbols[n] if n < count else f"<unused {n}>" for n in order.numbers]
-    return Side(_pipeline(vocabulary, symbols, segmenter), tuple(symbols)), order
+    pipeline = _pipeline(vocabulary, symbols, segmenter, {"prefix": prefix, "suffix": suffix})
+    return Side(pipeline, tuple(symbols)), order
 
 
-def _pipeline(vocabulary: ForeignVocabulary, symbols: Sequence[str], segmenter: Path) -> TextPipeline:
+def _pipeline(
+    vocabulary: ForeignVocabulary, symbols: Sequence[str], segmenter: Path, around: Mapping[str, Sequence[str]]
+) -> TextPipeline:
     """Pieces of sentencepiece, or else words between spaces."""
     model = vocabulary.model
     if model is None and any(SPACE in symbol for symbol in symbols):
@@ -69,14 +81,15 @@ def _pipeline(vocabulary: ForeignVocabulary, symbols: Sequence[str], segmenter: 
             raise UserError(f"{vocabulary.path}: has pieces of sentencepiece: expected {segmenter}, found no such file")
         model = segmenter.read_bytes()
     if model is None:
-        pipeline = TextPipeline(lowercase=False, pretokenizer="whitespace", tokenizer=Spec("word"))
+        pipeline = TextPipeline(lowercase=False, pretokenizer="whitespace", tokenizer=Spec("word"), **around)
         assert isinstance(pipeline.tokenizer, Words)
         pipeline.tokenizer.set_inventory(symbols)
         return pipeline
-    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec("sentencepiece"))
+    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec("sentencepiece"), **around)
     assert isinstance(pipeline.tokenizer, SentencePiece)
+    silent = [symbol for symbol in symbols if symbol in vocabulary.silent]
     try:
-        pipeline.tokenizer.load_model(model, symbols)
+        pipeline.tokenizer.load_model(model, symbols, silent)
     except ValueError as error:
         raise UserError(f"{segmenter}: {error}") from error
     return pipeline

@@ -8,16 +8,22 @@ from dragoman.interop import huggingface, marian
 from dragoman.interop.foreign_model import ForeignModel
 
 
-def read(source: Path, vocabularies: Sequence[Path] = (), positions: huggingface.Positions = "marian") -> ForeignModel:
+def read(
+    source: Path,
+    vocabularies: Sequence[Path] = (),
+    positions: huggingface.Positions = "marian",
+    languages: tuple[str, str] = ("source", "target"),
+) -> ForeignModel:
     """Read a checkpoint from a folder or a file, with these vocabularies or those that are with it. `positions` are how
-    those of a Hugging Face folder are computed. UserError if it is missing, damaged, or of an unknown program.
+    those of a MarianMT folder are computed; `languages` choose the codes of a multilingual model. UserError if it is
+    missing, damaged, or of an unknown program.
     """
     if not source.exists():
         raise UserError(f"{source}: no such file or folder")
     if len(vocabularies) > 2:
         raise UserError(f"--vocabulary: expected one or two files, found {len(vocabularies)}")
     if model := huggingface.find_model(source):
-        return huggingface.read(model, vocabularies, positions)
+        return huggingface.read(model, vocabularies, positions, languages)
     if model := marian.find_model(source):
         return marian.read(model, vocabularies)
     raise UserError(

@@ -22,8 +22,9 @@ _ESCAPES = dict(zip("0abtnvfre N_LP", "\0\a\b\t\n\v\f\r\x1b \x85\xa0\u2028\u2029
 
 
 class ForeignVocabulary(NamedTuple):
-    """The symbols of a file in the order of their ids, and the ids of the end and of the unknown symbol. `model` are
-    the bytes of a sentencepiece model, if the file is one.
+    """The symbols of a file in the order of their ids, and the ids of the end and of the unknown symbol, and of the
+    padding and the start symbol if a model has probabilities for them. `model` are the bytes of a sentencepiece model,
+    if the file is one. `silent` symbols spell nothing, such as codes of languages.
     """
 
     path: Path
@@ -31,6 +32,9 @@ class ForeignVocabulary(NamedTuple):
     end: int
     unknown: int
     model: bytes | None = None
+    padding: int | None = None
+    begin: int | None = None
+    silent: frozenset[str] = frozenset()
 
 
 def read(path: Path) -> ForeignVocabulary:

@@ -105,7 +105,6 @@ class Sinusoidal(SinusoidalHalves):
         return torch.stack([sines, cosines], -1).flatten(-2)
 
 
-@final
 class MarianPositions(SinusoidalHalves):
     """`SinusoidalHalves` with `f_i = 10000^(-i / (E/2 - 1))`, as Marian and fairseq compute them: the slowest wave has
     a wavelength of 10000 times 2 pi, where Vaswani's stays below it.
@@ -113,6 +112,16 @@ class MarianPositions(SinusoidalHalves):
 
     def slowest(self, size: int) -> int:
         return size - 2
+
+
+@final
+class FairseqPositions(MarianPositions):
+    """`MarianPositions` counted from 2: the first ones are those of the symbols before and of `<pad>`, whose number is
+    1 (fairseq; M2M100 and NLLB).
+    """
+
+    def place(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Float[Tensor, "B T E"]:
+        return super().place(embedded, places + 2)
 
 
 @final
@@ -144,6 +153,7 @@ POSITIONS: dict[str, type[Positions]] = {
     "sinusoidal": Sinusoidal,
     "sinusoidal_halves": SinusoidalHalves,
     "marian": MarianPositions,
+    "fairseq": FairseqPositions,
     "none": NoPositions,
 }
 PositionsKind: TypeAlias = Annotated[str, OneOf(POSITIONS)]

@@ -20,7 +20,8 @@ LEAST = 1e-6  # lower bound of a position's attention: the logarithm of 0 would 
 class Ranking(NamedTuple):
     """`rank = log P(y | x) / norm(|y|) + beta coverage`, |y| counting the end symbol (Wu et al. 2016, (14)).
 
-    `none`: norm = 1 (CN 4); `length`: |y|^alpha; `gnmt`: ((5 + |y|) / 6)^alpha.
+    `none`: norm = 1 (CN 4); `length`: |y|^alpha; `prefixed`: (1 + |y|)^alpha, as Transformers counts a language code
+    before y; `gnmt`: ((5 + |y|) / 6)^alpha.
     """
 
     normalization: str  # a name in NORMALIZATIONS
@@ -47,6 +48,7 @@ def coverage(attended: Iterable[Float[Tensor, "R _"]]) -> Float[Tensor, "R"]:
 NORMALIZATIONS: dict[str, Callable[[int, float], float]] = {
     "none": lambda length, alpha: 1.0,
     "length": lambda length, alpha: length**alpha,
+    "prefixed": lambda length, alpha: (1 + length) ** alpha,
     "gnmt": lambda length, alpha: ((5 + length) / 6) ** alpha,
 }
 NormalizationKind: TypeAlias = Annotated[str, OneOf(NORMALIZATIONS)]

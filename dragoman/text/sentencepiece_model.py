@@ -35,6 +35,7 @@ class SentencePiece(PieceTokenizer):
         self._processor = sentencepiece.SentencePieceProcessor()
         self._inventory: list[str] = []
         self._languages: set[str] = set()
+        self._silent: set[str] = set()
 
     @property
     def inventory(self) -> list[str]:
@@ -50,9 +51,9 @@ class SentencePiece(PieceTokenizer):
         except ValueError as error:
             raise UserError(f"{self.model}: {error}") from error
 
-    def load_model(self, model: bytes, symbols: Sequence[str] | None = None) -> None:
-        """Take a model with these symbols, by default its own pieces; other pieces are unknown. ValueError if it is
-        none.
+    def load_model(self, model: bytes, symbols: Sequence[str] | None = None, silent: Sequence[str] = ()) -> None:
+        """Take a model with these symbols, by default its own pieces; other pieces are unknown. `silent` ones spell
+        nothing, such as codes of languages. ValueError for a damaged model.
         """
         try:
             self._processor.load_from_serialized_proto(model)
@@ -62,6 +63,7 @@ class SentencePiece(PieceTokenizer):
         pieces = [self._processor.id_to_piece(number) for number in numbers if not self._is_special(number)]
         self._inventory = list(pieces if symbols is None else symbols)
         self._languages = {symbol for symbol in self._inventory if _LANGUAGE.fullmatch(symbol)}
+        self._silent = set(silent)
 
     def _is_special(self, number: int) -> bool:
         """Whether a piece is `<unk>`, or a control symbol such as `</s>`."""
@@ -75,16 +77,24 @@ class SentencePiece(PieceTokenizer):
         symbols: list[str] = self._processor.encode(text, out_type=str)
         return symbols
 
+    def surfaces(self, symbols: Sequence[str]) -> list[str]:
+        return super().surfaces(["" if symbol in self._silent else symbol for symbol in symbols])
+
     def learned(self) -> bytes:
         model = base64.b64encode(self._processor.serialized_model_proto()).decode()
-        return (json.dumps({"symbols": self._inventory, "model": model}, ensure_ascii=False) + "\n").encode()
+        contents = {"symbols": self._inventory, "model": model}
+        if self._silent:
+            contents["silent"] = sorted(self._silent)
+        return (json.dumps(contents, ensure_ascii=False) + "\n").encode()
 
     def restore(self, learned: bytes) -> None:
         try:
             contents = json.loads(learned)
             symbols, model = contents["symbols"], base64.b64decode(contents["model"], validate=True)
-        except (TypeError, LookupError) as error:
+            silent = contents.get("silent", [])
+        except (TypeError, LookupError, AttributeError) as error:
             raise ValueError("expected symbols and a model") from error
-        if not isinstance(symbols, list) or not all(isinstance(symbol, str) for symbol in symbols):
-            raise ValueError("expected a list of symbols")
-        self.load_model(model, symbols)
+        for part in (symbols, silent):
+            if not isinstance(part, list) or not all(isinstance(symbol, str) for symbol in part):
+                raise ValueError("expected a list of symbols")
+        self.load_model(model, symbols, silent)

@@ -9,7 +9,8 @@ import pytest
 
 from dragoman.errors import UserError
 from dragoman.interop import imported_run, table
-from tests.interop import test_huggingface, test_marian
+from tests.interop import test_huggingface, test_marian, test_multilingual
+from tests.interop.huggingface_models import learn_pieces
 from tests.interop.marian_models import tensors, write_bin
 from tests.interop.test_huggingface import segmenter
 
@@ -43,7 +44,8 @@ def folders(tmp_path: Path, segmenter: bytes) -> list[Path]:
     write_bin(converted / "model.bin", test_marian.PLAIN, tensors(test_marian.PLAIN), 8)
     huggingface, *_ = test_huggingface.folder_of(tmp_path / "huggingface", segmenter)
     (huggingface / "generation_config.json").write_text('{"num_beams": 4}', "utf-8")
-    return [npz, converted, huggingface]
+    m2m100 = test_multilingual.m2m100(tmp_path / "m2m100", learn_pieces(), ("source", "target")).path
+    return [npz, converted, huggingface, m2m100]
 
 
 def damaged(contents: bytes, draw: random.Random) -> bytes:
@@ -68,7 +70,7 @@ def damaged(contents: bytes, draw: random.Random) -> bytes:
 
 
 def refusal(folder: Path, run: Path) -> str | None:
-    """What an import is refused with; None if it is not."""
+    """What an import is refused with; None if it is not. The languages of M2M100 are called as by default."""
     try:
         imported_run.write(table.read(folder), run, ("en", "de"), "")
     except UserError as error:

@@ -150,7 +150,8 @@ def feed_forward(p: dict[str, Vector], x: Vector, activation: str = "relu") -> V
 
 def waves(kind: str, place: int, size: int) -> list[float]:
     """The vector of a position."""
-    slowest = size - 2 if kind == "marian" else size
+    slowest = size - 2 if kind in ("marian", "fairseq") else size
+    place += 2 if kind == "fairseq" else 0
     angles = [place * 10000 ** (-2 * i / slowest) for i in range(size // 2)]
     if kind == "sinusoidal":
         return [wave(angle) for angle in angles for wave in (math.sin, math.cos)]

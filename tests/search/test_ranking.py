@@ -15,6 +15,7 @@ from dragoman.search.ranking import LEAST, NORMALIZATIONS, NormalizationKind, Ra
         ("none", 1.0, 9, 1.0),
         ("length", 1.0, 4, 4.0),
         ("length", 0.5, 9, 3.0),
+        ("prefixed", 0.5, 8, 3.0),
         ("gnmt", 1.0, 7, 2.0),
         ("gnmt", 0.6, 13, 3.0**0.6),
         ("length", 0.0, 9, 1.0),

@@ -12,11 +12,11 @@ import sentencepiece
 from safetensors.torch import save_file
 
 from tests import toy
-from tests.interop import marian_models, test_huggingface
+from tests.interop import huggingface_models, marian_models, test_huggingface, test_multilingual
 from tests.interop.marian_models import write_bin, write_npz
 from tests.system.conftest import Shell
 
-pytestmark = pytest.mark.spec("J5", "J7", "J8")
+pytestmark = pytest.mark.spec("J5", "J7", "J8", "J11")
 
 
 def segmenter_of(shell: Shell) -> bytes:
@@ -56,6 +56,12 @@ def huggingface(folder: Path, segmenter: bytes) -> None:
     save_file(test_huggingface.converted(arrays, len(vocabulary)), folder / "model.safetensors")
 
 
+def m2m100(folder: Path, segmenter: bytes) -> None:
+    """With pieces of the corpus as fairseq numbers them."""
+    lines = [line for side in ("en", "fr") for line in (folder.parent / f"train.{side}").read_text("utf-8").split("\n")]
+    test_multilingual.m2m100(folder, huggingface_models.learn_pieces(lines))
+
+
 SSRU = {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"}
 MODELS: dict[str, Callable[[Path, bytes], None]] = {
     "transformer": lambda folder, segmenter: marian(folder, segmenter, {}),
@@ -65,6 +71,7 @@ MODELS: dict[str, Callable[[Path, bytes], None]] = {
         folder, segmenter, {"type": "s2s", "enc-depth": 2, "enc-cell-depth": 2, "dec-cell-base-depth": 3, "skip": True}
     ),
     "huggingface": huggingface,
+    "m2m100": m2m100,
 }
 
 
@@ -194,12 +201,14 @@ def test_what_needs_training_data_says_so(words: list[str], message: str, import
 def test_a_damaged_model_ends_in_one_line_and_writes_nothing(imported: Shell) -> None:
     model = next(path for path in (imported.folder / "model").iterdir() if path.name.startswith("model."))
     model.write_bytes(model.read_bytes()[:-700])
-    line = imported.fails("import", "model", "-o", "runs/other")
+    line = imported.fails("import", "model", "--source", "en", "--target", "fr", "-o", "runs/other")
     assert model.name in line
     assert not (imported.folder / "runs/other").exists()
 
 
 def test_a_folder_that_is_there_is_left_alone(imported: Shell) -> None:
     before = {path: path.read_bytes() for path in (imported.folder / "runs/parent").iterdir()}
-    assert "exists already" in imported.fails("import", "model", "-o", "runs/parent")
+    assert "exists already" in imported.fails(
+        "import", "model", "--source", "en", "--target", "fr", "-o", "runs/parent"
+    )
     assert {path: path.read_bytes() for path in (imported.folder / "runs/parent").iterdir()} == before
