@@ -50,8 +50,12 @@ def import_run(options: ImportOptions) -> None:
     languages = (options.source, options.target)
     foreign = table.read(options.model, options.vocabulary or [], options.positions, languages)
     imported_run.write(foreign, options.output, languages, options.license)
+    shortlist = (
+        f"\n  {foreign.shortlist_option} restricts translations as its own engine does" if foreign.shortlist else ""
+    )
     tell(
         f"{options.output}: imported from {foreign.program}. What next:\n"
         f"  dragoman translate {options.output} FILE     translate the lines of a file, or of standard input\n"
         f"  dragoman train --finetune {options.output} PAIRS --run RUN     adapt it to your own texts"
+        f"{shortlist}"
     )

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from dragoman.data.lexicon import Lexicon
 from dragoman.errors import UserError
 from dragoman.text.pipeline import TextPipeline
 
@@ -20,6 +21,16 @@ class Side:
 
     text: TextPipeline
     symbols: tuple[str, ...]
+
+
+class ForeignShortlist(NamedTuple):
+    """A shortlist for a run, and the numbers of frequent symbols and of translations with which the other program uses
+    it.
+    """
+
+    lexicon: Lexicon
+    frequent: int
+    translations: int
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,13 @@ class ForeignModel:
     source: Side
     target: Side
     tensors: Mapping[str, Array]
+    shortlist: ForeignShortlist | None = None
+
+    @property
+    def shortlist_option(self) -> str | None:
+        """The option of `dragoman translate` with which the other program translates; None without a shortlist."""
+        shortlist = self.shortlist
+        return f"--shortlist {shortlist.frequent},{shortlist.translations}" if shortlist else None
 
 
 @dataclass

@@ -32,6 +32,9 @@ class RowOrder:
         self.specials |= {ours: theirs for ours, theirs in optional.items() if theirs is not None}
         left = {*self.specials.values(), *(vocabulary.symbols.index(s) for s in left_out if s in vocabulary.symbols)}
         self.numbers = [number for number in range(size) if number not in left]
+        self.own_ids = np.full(size, PAD, np.int64)  # by the ids of the other program; PAD for what is left out
+        self.own_ids[list(self.specials.values())] = list(self.specials)
+        self.own_ids[self.numbers] = np.arange(len(self.numbers)) + len(SPECIALS)
 
     def __call__(self, table: Array) -> Array:
         arranged = np.zeros((len(SPECIALS) + len(self.numbers), *table.shape[1:]), table.dtype)

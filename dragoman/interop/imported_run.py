@@ -22,6 +22,7 @@ from dragoman.interop.foreign_model import ForeignModel, Side
 from dragoman.model import build
 from dragoman.model.weights import load_weights, weights, write_tensors
 from dragoman.run.folder import FORM, PROGRAM, RunFolder
+from dragoman.search import shortlist as shortlists
 from dragoman.training.checks import complete
 from dragoman.version import __version__
 
@@ -48,6 +49,8 @@ def write(foreign: ForeignModel, path: Path, languages: tuple[str, str], license
         source.save(place, "source")
         target.save(place, "target")
         write_tensors(folder.weights(), weights(model), {"imported from": foreign.program})
+        if foreign.shortlist:
+            shortlists.write(foreign.shortlist.lexicon, place / shortlists.FILE)
         _write(folder.card, _card(foreign, config, origin, sum(tensor.numel() for tensor in tensors.values()), path))
 
 
@@ -125,6 +128,7 @@ def _card(foreign: ForeignModel, config: Config, origin: dict[str, Any], paramet
         f"| vocabularies | {' and '.join(f'{size:,}' for size in sizes)} symbols |",
         f"| model | {config.model.encoder}; attention {config.model.attention.score}; {config.model.decoder} |",
         f"| parameters | {parameters:,} |",
+        *([f"| shortlist | `{foreign.shortlist_option}` |"] if foreign.shortlist else []),
         "",
     ]
     return "\n".join(lines)

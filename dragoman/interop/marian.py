@@ -7,7 +7,14 @@ from typing import Any, Final
 from dragoman.configuration import yaml_lines
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
-from dragoman.interop import marian_file, marian_options, marian_rnn, marian_transformer, vocabulary_files
+from dragoman.interop import (
+    marian_file,
+    marian_options,
+    marian_rnn,
+    marian_shortlist,
+    marian_transformer,
+    vocabulary_files,
+)
 from dragoman.interop.foreign_model import ForeignModel, TensorMap
 from dragoman.interop.foreign_text import build_side
 from dragoman.interop.marian_options import MarianOptions
@@ -58,7 +65,12 @@ def read(path: Path, vocabularies: Sequence[Path]) -> ForeignModel:
     model = of_type.configuration(options, tensors.tensors)
     of_type.parameters(options, model, tensors, (source_rows, target_rows))
     used = (path, *dict.fromkeys((source_file, target_file)))
-    return ForeignModel("Marian", used, model, _search(settings), source, target, tensors.finish())
+    shortlist = None
+    if candidates := marian_shortlist.find(path.parent):
+        used += (candidates,)
+        binary = marian_shortlist.read(candidates, (len(foreign[0].symbols), len(foreign[1].symbols)))
+        shortlist = binary.convert((source_rows, target_rows), shared=source_file == target_file)
+    return ForeignModel("Marian", used, model, _search(settings), source, target, tensors.finish(), shortlist)
 
 
 def _opened(path: Path) -> tuple[MarianOptions, TensorMap]:

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.errors import UserError
 from dragoman.interop import imported_run, table
-from tests.interop import test_huggingface, test_marian, test_multilingual
+from tests.interop import test_huggingface, test_marian, test_marian_shortlist, test_multilingual
 from tests.interop.huggingface_models import learn_pieces
 from tests.interop.marian_models import tensors, write_bin
 from tests.interop.test_huggingface import segmenter
@@ -42,6 +42,8 @@ def folders(tmp_path: Path, segmenter: bytes) -> list[Path]:
     shutil.copytree(npz, converted)
     (converted / "model.npz").unlink()
     write_bin(converted / "model.bin", test_marian.PLAIN, tensors(test_marian.PLAIN), 8)
+    shortlist = test_marian_shortlist.file_of(test_marian_shortlist.LISTS)
+    (converted / "lex.50.50.s2t.bin").write_bytes(shortlist)
     huggingface, *_ = test_huggingface.folder_of(tmp_path / "huggingface", segmenter)
     (huggingface / "generation_config.json").write_text('{"num_beams": 4}', "utf-8")
     m2m100 = test_multilingual.m2m100(tmp_path / "m2m100", learn_pieces(), ("source", "target")).path

@@ -266,11 +266,10 @@ def test_a_bin_is_the_npz_that_its_integers_stand_for(bits: int, tmp_path: Path)
 
 
 def test_a_pack_of_firefox_is_a_model_with_its_vocabularies(tmp_path: Path) -> None:
-    """Embeddings are integers, too; scales for activations and the shortlist are left out."""
+    """Embeddings are integers, too; scales for activations are left out."""
     options = options_of({"cell": "ssru", "tie": "tied-embeddings-all", "dim-vocabs": 10})
     arrays = {**tensors(options), "Wemb_QuantMultA": np.ones((1, 1), np.float32)}
     write_bin(tmp_path / "model.enfr.intgemm.alphas.bin", options, arrays, 8, embeddings=True)
-    (tmp_path / "lex.50.50.enfr.s2t.bin").write_bytes(bytes(100))
     for name in ("srcvocab.enfr.yml", "trgvocab.enfr.yml"):
         (tmp_path / name).write_text(VOCABULARY, "utf-8")
     foreign = table.read(tmp_path)
