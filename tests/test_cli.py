@@ -1,6 +1,7 @@
 """The command line itself: what it takes, what it imports, how it answers mistakes."""
 
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -11,12 +12,15 @@ from typer.testing import CliRunner
 
 import dragoman
 from dragoman.cli import app
+from dragoman.cli.evaluate_scores import KINDS
 from dragoman.configuration import config_file
 from dragoman.training import checks
 from dragoman.translation import json_schema
 from tests import toy
 
 COMMANDS = ["demo", "init", "train", "translate", "score", "align", "evaluate", "report", "average", "export", "info"]
+GROUPED = ["augment back", "augment copy", "augment forward", "augment noise", "debug config", "debug data"]
+GROUPED += ["judge make", "judge read"]
 HEAVY = ("torch", "numpy", "sacrebleu", "sentencepiece")
 
 
@@ -111,11 +115,16 @@ def test_public_names_are_sorted_and_there() -> None:
         dragoman.loda  # noqa: B018
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "debug data", "debug config"])
+@pytest.mark.parametrize("command", [*COMMANDS, *GROUPED])
 def test_every_command_has_help(command: str) -> None:
     code, out, _ = run(*command.split(), "--help")
     assert code == 0
     assert f"Usage: dragoman {command}" in out
+
+
+def test_the_help_of_evaluate_names_all_metrics() -> None:
+    _, out, _ = run("evaluate", "--help")
+    assert f"OPTION: VALUE}}: {', '.join(KINDS)}. [default" in re.sub(r"[\s│]+", " ", out)
 
 
 @pytest.mark.slow
