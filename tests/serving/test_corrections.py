@@ -364,3 +364,10 @@ def test_what_others_have_corrected_after_a_text_is_not_removed_with_it(tmp_path
     assert kept.forget("One two. Three.") == 4
     left = [(entry.correction.source, entry.correction.author) for entry in kept.entries()]
     assert left == [("One two.", "bob"), ("Three.", "ann"), ("Three.", "eve")]
+
+
+def test_without_a_correction_by_the_author_a_translation_stays(tmp_path: Path) -> None:
+    kept = Corrections(tmp_path / "db")
+    kept.note(PAIR, [TranslationRecord("six", "seis", "m")])
+    assert kept.forget("six", author="ann") == 0
+    assert kept.forget("six") == 1
