@@ -113,6 +113,19 @@ def test_a_document_is_read_and_written() -> None:
     run(test())
 
 
+def test_a_large_document_may_take_more_than_a_small_one_before() -> None:
+    kinds = (resource.RLIMIT_CORE, resource.RLIMIT_CPU, resource.RLIMIT_AS)
+    before, seconds = [(kind, resource.getrlimit(kind)) for kind in kinds], list[int]()
+    try:
+        for size in (0, 10**6):
+            document_worker.limit(size)
+            seconds.append(resource.getrlimit(resource.RLIMIT_CPU)[0])
+    finally:
+        for kind, limits in before:
+            resource.setrlimit(kind, limits)
+    assert seconds[1] - seconds[0] in (20, 21)
+
+
 def test_a_stopped_service_reads_no_documents() -> None:
     documents = DocumentProcess()
     documents.stop()
