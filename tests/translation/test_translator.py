@@ -681,7 +681,7 @@ def test_translations_keep_to_the_constraints_of_the_configuration(
     folder, greedy = tmp_path / "run", Spec("greedy")
     shutil.copytree(run, folder)
     config = folder / "config.yaml"
-    written = config.read_text("utf-8").replace("constraints: []", "constraints: no_unknown")
+    written = config.read_text("utf-8").replace("constraints: []", "constraints: [no_unknown, no_repeat_ngram]")
     config.write_text(written, encoding="utf-8")
     wanted = [translation.text for translation in translator.translate(TEXTS, search=greedy)]
     one, both = dragoman.load(folder), dragoman.load([folder, folder])
