@@ -8,7 +8,7 @@ import pytest
 from dragoman.errors import UserError
 from dragoman.text.protection import Protection
 from dragoman.translation.source_inputs import LONGEST
-from dragoman.translation.transforms.insertion import Reinsertion, joined
+from dragoman.translation.transforms.insertion import Reinsertion, joined, merged
 from dragoman.translation.transforms.stripped_text import Group
 from dragoman.translation.transforms.tag_projection import StrippedSource
 from dragoman.translation.translation import KeptSpan, Replacement, Step, Translation
@@ -73,6 +73,12 @@ def test_spans_are_words_that_attend_to_themselves() -> None:
     assert translation.sentinel.tolist() == [0, 0.25, 0.5]
     assert translation.replaced == (Replacement(2, "en", 0, dictionary=False),)
     assert translation.spans == (KeptSpan("{name}", "en", (4, 10), (0, 6)),)
+
+
+def test_what_is_put_into_a_word_is_a_part_of_it() -> None:
+    words, numbers, rows = merged(["un", "deux,trois", "six"], "un deux,trois six", [(8, "{a}"), (14, "{b}")])
+    assert words == ["un", "deux,{a}trois", "{b}", "six"]
+    assert (numbers, rows) == ([0, 1, 3], {1: 2})
 
 
 def test_a_source_without_words_gets_none() -> None:
