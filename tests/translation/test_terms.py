@@ -96,6 +96,7 @@ def test_what_a_model_does_not_know_is_replaced_as_a_whole() -> None:
         ("L\u2019armoire", ["ajouter"], "Ajouter "),
         ("l'armoire", ["d'"], "d'"),
         ("(l'armoire)", ["ajouter"], "ajouter "),
+        ("l'y ranger", ["ajouter"], "ajouter "),
     ],
 )
 def test_what_takes_the_place_of_an_elided_word_is_parted(text: str, forms: list[str], expected: str) -> None:
