@@ -66,6 +66,7 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         ("translate runs/toy test.en --dictionary test.en", "test.en:1"),
         ("translate runs/toy test.en --dictionary latin.en --no-replace-unk", "--dictionary"),
         ("translate runs/toy test.en --mbr chrf --samples 5 --n-best 9", "n-best 9"),
+        ("translate runs/toy test.en --do-not-translate test.fr --glossary-weight 0", "--glossary-weight"),
         ("evaluate -", "-"),
         ("evaluate - - -i test.fr", "-"),
         ("evaluate - --run runs/toy --source -", "-"),
