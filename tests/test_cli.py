@@ -194,6 +194,7 @@ def test_help_lists_every_command() -> None:
         (["train", "--quiet", "x.yaml"], "found none; x.yaml is taken for the value of --quiet"),
         (["translate", "run", "--beam=abc"], "Invalid value for '--beam': expected a whole number, found \"abc\""),
         (["translate", "run", "--beam=0"], "Invalid value for '--beam': must be at least 1, found"),
+        (["translate", "run", "--beam=1001"], "Invalid value for '--beam': must be at most 1000, found"),
         (
             ["align", "run", "a", "b", "--threshold=x"],
             "'--threshold': expected a number, found",
