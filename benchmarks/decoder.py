@@ -7,7 +7,7 @@ from dragoman.configuration import config_file
 from dragoman.configuration.config import Config
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import EOS
-from dragoman.deployment import engine, export
+from dragoman.deployment import engine, export, export_folder
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.weights import weights, write_tensors
@@ -39,4 +39,4 @@ def prepare(config: Config, folder: RunFolder) -> list[str]:
 
 def exported(folder: RunFolder) -> bool:
     """Whether there is an export."""
-    return (folder.path / engine.FOLDER / engine.NOTE).is_file()
+    return (folder.path / engine.FOLDER / export_folder.NOTE).is_file()

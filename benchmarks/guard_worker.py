@@ -155,7 +155,7 @@ class Jobs:
     @cache  # noqa: B019
     def _exported(self, model: str) -> Path:
         run = self._run(model)
-        command("export", str(run), "--onnx", "--int8")
+        command("export", str(run), "--onnx", "--quantization", "int8")
         return run
 
 

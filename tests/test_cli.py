@@ -174,7 +174,8 @@ def test_help_lists_every_command() -> None:
         (["init", "a.en", "a.de", "-o", "-"], "Invalid value for '--output' / '-o': expected the name of a file"),
         (["average", "run"], "Missing option '--output'"),
         (["export", "run"], "nothing to export: use --onnx"),
-        (["export", "run", "--int8"], "nothing to export: use --onnx"),
+        (["export", "run", "--quantization", "int8"], "nothing to export: use --onnx"),
+        (["export", "run", "--onnx", "--quantization", "int16"], "expected --quantization int8, found int16"),
         (
             ["score", "run", "a", "b", "--json", "--per-symbol"],
             "--per-symbol cannot be combined with --json: its objects",

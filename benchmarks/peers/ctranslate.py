@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import ctranslate2  # type: ignore[import-not-found]
+import ctranslate2
 import numpy as np
 
 from benchmarks.jobs import Job, lines

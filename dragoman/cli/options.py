@@ -145,8 +145,11 @@ Search = Annotated[
 ]
 Beam = Annotated[int | None, typer.Option(min=1, max=1000, metavar="N", help="Beam size.")]
 Engine = Annotated[
-    Literal["torch", "int8", "onnx"],
-    typer.Option(help="Inference engine: torch, int8 (8-bit integers), or onnx (after `export --onnx`)."),
+    Literal["torch", "int8", "onnx", "ctranslate2"],
+    typer.Option(
+        help="Inference engine: torch, int8 (8-bit integers), onnx (after `export --onnx`), or ctranslate2 "
+        "(after `export --ctranslate2`)."
+    ),
 ]
 Resume = Annotated[
     bool,

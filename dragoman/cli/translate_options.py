@@ -289,6 +289,11 @@ class TranslateOptions(NamedTuple):
         return not is_document(self.file, self.runs)
 
     @property
+    def detailed(self) -> bool:
+        """Whether more is written than texts and scores."""
+        return self.json or self.alignments or self.show or self.min_confidence is not None
+
+    @property
     def n_best_without_json(self) -> bool:
         return self.n_best is not None and not self.json
 

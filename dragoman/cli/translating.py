@@ -154,6 +154,8 @@ def translated(
         constraints=pipeline.constraints,
         risk=pipeline.risk,
         rerank=rerank,
+        # Of plain lines, only texts and scores are written.
+        details=whole or options.detailed or bool(pipeline.risk or rerank),
     )
     warn(places, (translation.left_out for translation in translations))
     if options.min_confidence is not None:

@@ -1,8 +1,6 @@
 """A model in ONNX Runtime: the graphs that `export.py` wrote, behind the interface that searches use."""
 
-import json
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
@@ -12,11 +10,10 @@ import torch
 from torch import Tensor
 
 from dragoman import devices
-from dragoman.configuration.messages import written_by
 from dragoman.data.batch import SourceBatch, TokenBatch
 from dragoman.data.vocabulary import SPECIALS
-from dragoman.errors import UserError, missing_library
-from dragoman.files.reading import compute_sha256
+from dragoman.deployment.export_folder import ExportFolder
+from dragoman.errors import missing_library
 from dragoman.model.output.output import Distribution, Output, Readout
 from dragoman.model.predictor import Prediction, Predictor, RestrictedPredictor
 from dragoman.model.shapes import Float, Int
@@ -24,8 +21,6 @@ from dragoman.model.state import select_rows
 from dragoman.run.run import Run
 
 FOLDER = "onnx"  # in the run folder
-NOTE = "export.json"
-AGAIN = "run `dragoman export --onnx` again"
 Precision = Literal["float32", "int8"]
 
 
@@ -43,7 +38,6 @@ class Note(NamedTuple):
 
 
 VERSION = 4  # of the folder's format
-BEGUN = {"program": "dragoman", "version": 0}  # the note before anything is exported
 
 
 class Tensors(NamedTuple):
@@ -144,46 +138,28 @@ class _Graph:
         return [torch.from_numpy(array) for array in arrays]
 
 
+def folder_of(run: Run) -> ExportFolder:
+    """The folder of the graphs of a run."""
+    return ExportFolder(run.folder.path / FOLDER, "--onnx", VERSION)
+
+
 def read(run: Run, weights: str | None, threads: int, output: Callable[[], Output]) -> OnnxModel:
     """Read the export in a run folder. Raises UserError if there is none, if it is damaged, if the weights that it was
     made from have changed, or if the named ones are others. `output` is the model's, for candidates.
     """
     needed("onnxruntime")
-    folder = run.folder.path / FOLDER
-    note = read_note(folder)
-    current = run.weights(weights) if weights else run.folder.weights(note.weights)
-    if current != run.folder.weights(note.weights):
-        raise UserError(f"{folder}: was made from {note.weights}, not from {current.name}; {AGAIN} with --weights")
-    # An export that was moved elsewhere does not need the weights.
-    if current.is_file() and compute_sha256(current) != note.weights_digest:
-        raise UserError(f"{folder}: {note.weights} has changed since the export; {AGAIN}")
-    for name, wanted in note.graphs.items():
-        if not (folder / name).is_file() or compute_sha256(folder / name) != wanted:
-            raise UserError(f"{folder / name}: missing or damaged; {AGAIN}")
-    return OnnxModel(folder, note, threads, output)
+    note = read_note(run)
+    folder_of(run).check(run, weights, note.weights, note.weights_digest, note.graphs)
+    return OnnxModel(folder_of(run).path, note, threads, output)
 
 
-def read_note(folder: Path) -> Note:
-    path = folder / NOTE
+def read_note(run: Run) -> Note:
+    folder = folder_of(run)
+    fields = folder.read()
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-        if fields == BEGUN:
-            raise UserError(f"{folder}: the export was not finished; {AGAIN}")
-        if "version" in fields and fields["version"] != VERSION:
-            raise UserError(f"{path}: {written_by(fields['version'], VERSION)}; {AGAIN}")
         return Note(**fields)
-    except FileNotFoundError:
-        raise UserError(f"{folder}: no such export; `dragoman export --onnx` makes it") from None
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise UserError(f"{path}: damaged ({error}); {AGAIN}") from error
-
-
-def is_export(folder: Path) -> bool:
-    """Whether `export` of any version wrote to a folder, even if it did not finish."""
-    with suppress(OSError, ValueError, RecursionError):
-        note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
-        return isinstance(note, dict) and (note == BEGUN or {"weights", "weights_digest", "graphs"} <= note.keys())
-    return False
+    except TypeError as error:
+        raise folder.damaged(error) from error
 
 
 def needed(name: str) -> Any:

@@ -1,13 +1,13 @@
 """The export of a run: its model as ONNX graphs in a folder, in float32 or with matrices of 8-bit integers."""
 
-import json
 from pathlib import Path
 
 import torch
 
 from dragoman.data.language import is_only_text
 from dragoman.deployment import tracing
-from dragoman.deployment.engine import BEGUN, FOLDER, NOTE, VERSION, Note, Precision, is_export, needed
+from dragoman.deployment.engine import VERSION, Note, Precision, folder_of, needed
+from dragoman.deployment.export_folder import name_weights
 from dragoman.errors import UserError
 from dragoman.files.reading import compute_sha256
 from dragoman.files.writing import write_atomically
@@ -27,29 +27,33 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
         raise UserError(f"{run.folder.path}: ONNX graphs are of models of one text; this one reads more, or numbers")
     config = run.config
     path = run.weights(weights)
-    model, folder = run.model(weights), run.folder.path / FOLDER
+    model, folder = run.model(weights), folder_of(run)
     if what := "a sentinel" if config.combines else unknown_part(model):
         raise UserError(f"{run.folder.path}: has {what}, of which ONNX graphs know nothing")
-    _begin(folder)
+    folder.begin()
     try:
         graphs = tracing.trace(model)
     except torch.onnx.OnnxExporterError as error:
         raise UserError(f"{run.folder.path}: this model cannot be exported ({str(error).splitlines()[0]})") from error
     files = {}
     for name, graph in graphs.models(int8=int8).items():
-        file = folder / f"{name}.onnx"
+        file = folder.path / f"{name}.onnx"
         with write_atomically(file, "wb") as output:
             output.write(graph.SerializeToString())
         files[file.name] = compute_sha256(file)
     precision: Precision = "int8" if int8 else "float32"
-    inside = path.is_relative_to(run.folder.path)
-    name = str(path.relative_to(run.folder.path)) if inside else str(path.resolve())
     note = Note(
-        VERSION, name, compute_sha256(path), precision, model.start_id, graphs.step_state, graphs.source_state, files
+        VERSION,
+        name_weights(run, path),
+        compute_sha256(path),
+        precision,
+        model.start_id,
+        graphs.step_state,
+        graphs.source_state,
+        files,
     )
-    with write_atomically(folder / NOTE) as text:
-        json.dump(note._asdict(), text, indent=1)
-    return folder
+    folder.write(note._asdict())
+    return folder.path
 
 
 def unknown_part(model: Seq2Seq) -> str:
@@ -64,16 +68,3 @@ def unknown_part(model: Seq2Seq) -> str:
     if not model.alignment_model.reads_one_step:
         return "hard attention of order: 1"
     return "" if model.output.portable else f"the output {type(model.output).__name__}"
-
-
-def _begin(folder: Path) -> None:
-    """Check that the folder is empty or an export's, so that its files may be replaced. Raises UserError otherwise.
-
-    A note that nothing is exported yet is written first, so that an export that was killed can be repeated.
-    """
-    if is_export(folder):
-        return
-    if folder.is_dir() and any(path for path in folder.iterdir() if not path.name.startswith(f".{NOTE}.")):
-        raise UserError(f"{folder}: exists, and is no export; move it elsewhere")
-    with write_atomically(folder / NOTE) as text:
-        json.dump(BEGUN, text)

@@ -22,6 +22,7 @@ gate.json                 how it compares with the run that served, where `drago
 shortlist.safetensors     translations of each source symbol, where `dragoman shortlist` has found them
 dictionary.tsv            translations of words that take the place of `<unk>`, where a user has put them
 onnx/                     the model as ONNX graphs, where `dragoman export` has made them
+ctranslate2/              the model for CTranslate2, where `dragoman export` has made it
 reverse/                  the run of the other direction, where both were trained together (objective: agreement)
 """
 
@@ -52,7 +53,7 @@ BEGUN = re.compile(
 MADE = re.compile(rf"{BEGUN.pattern}|validation\.jsonl|README\.md|model(-best|-last)?\.safetensors")
 KEPT = re.compile(r"last\.safetensors|step-\d{8}\.safetensors")
 PARTS = re.compile(
-    rf"(reverse/)?({MADE.pattern}|checkpoints/({KEPT.pattern})|(data|onnx)(/.*)?"
+    rf"(reverse/)?({MADE.pattern}|checkpoints/({KEPT.pattern})|(data|onnx|ctranslate2)(/.*)?"
     r"|shortlist\.safetensors|calibration\.json|gate\.json)"
 )
 

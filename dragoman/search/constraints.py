@@ -249,10 +249,10 @@ class NoUnknownInSentences(Constraint):
     """The same in some sentences (B,) only: those in which nothing can take its place."""
 
     def __init__(self, sentences: Bool[Tensor, "B"]) -> None:
-        self._sentences = sentences
+        self.sentences = sentences
 
     def start(self) -> State:
-        return self._sentences
+        return self.sentences
 
     def allowed(self, state: State, symbols: Int[Tensor, "C"]) -> Bool[Tensor, "R C"]:
         allowed: Tensor = ~state.unsqueeze(1) | (symbols != UNK)

@@ -27,7 +27,8 @@ class Hypothesis:
     the weights (len(symbols) + 1, source length) for each source, with the row of the end symbol last. `surfaces` are
     the spellings of symbols that the model spelled itself, None for others. `statistics` are further values that the
     model reports for each step (len(symbols) + 1,), by name. `proved` tells whether no other translation is more
-    probable than this one and those before it; None if the search does not ask.
+    probable than this one and those before it; None if the search does not ask. `total` is `log P(y | x)` from an
+    engine that did not report log P of symbols and attention, which are NaN and 0 then.
     """
 
     symbols: tuple[int, ...]
@@ -37,10 +38,11 @@ class Hypothesis:
     surfaces: tuple[str | None, ...] = ()
     statistics: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
     proved: bool | None = None
+    total: float | None = None
 
     @property
     def log_prob(self) -> float:
-        return sum(self.log_probs)
+        return sum(self.log_probs) if self.total is None else self.total
 
 
 class HypothesisNode(NamedTuple):

@@ -47,9 +47,7 @@ class Search(ABC):
 
         UserError if `n_best` exceeds the width of the search, or if the deadline has passed.
         """
-        if not 1 <= n_best <= self.width:
-            more = "" if self.draws else "; use a wider beam"
-            raise UserError(f"n-best {n_best}: expected 1 to {self.width} for this search{more}")
+        self.check_count(n_best)
         max_steps, min_steps = self.limit.max_steps(sources), self.limit.min_steps(sources)
         strategy = self.strategy(sources, n_best, spare)
         # A checksum, not `hash`: Python salts that in every process, and samples would not be reproducible.
@@ -65,6 +63,12 @@ class Search(ABC):
             deadline=deadline,
         )
         return decoding.find(sources, trace)
+
+    def check_count(self, n_best: int) -> None:
+        """Raise UserError if the search cannot give so many hypotheses."""
+        if not 1 <= n_best <= self.width:
+            more = "" if self.draws else "; use a wider beam"
+            raise UserError(f"n-best {n_best}: expected 1 to {self.width} for this search{more}")
 
     def rows(self, n_best: int) -> int:
         """Return how many hypotheses of a sentence are followed at once."""

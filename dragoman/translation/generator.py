@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
-from dragoman.data.batch import pad_tokens
+from dragoman.data.batch import SourceBatch, pad_tokens
 from dragoman.data.language import Language
+from dragoman.data.vocabulary import UNK
 from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.model import linear
@@ -31,18 +32,19 @@ from dragoman.search.decoding import Deadline, Trace
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.search import Search
+from dragoman.search.search_engine import SearchEngine, SearchRequest
 from dragoman.search.shortlist import Shortlist, restrict_model
 from dragoman.search.spans import PrefixFilter
 from dragoman.text.edits import OPERATIONS
 from dragoman.text.mark import Mark
 from dragoman.translation import source_inputs
 from dragoman.translation.processor import BATCH, ROWS, Processor, by_length
-from dragoman.translation.sentence import Sentence
+from dragoman.translation.sentence import Sentence, TextTransform
 
 
 class Task(NamedTuple):
     """What is asked of the search for all sentences alike: `n_best` hypotheses each, and up to `spare` more. `mark`
-    stands before the sources.
+    stands before the sources. Without `details`, log P of symbols and attention are not needed.
     """
 
     search: Search
@@ -51,14 +53,15 @@ class Task(NamedTuple):
     mark: Sequence[Mark] = ()
     deadline: Deadline | None = None
     trace: Trace | None = None  # looks at the search of each batch
+    details: bool = True
 
 
 class SequenceGenerator:
     """A model or an ensemble on a device, the processor that prepares its input, and what its hypotheses keep to.
 
     With a `predictor`, the search uses that instead of the model. A `model` given as a function is loaded when it is
-    first needed. `constraints` are those that the configuration names; `shortlist` restricts the symbols of
-    translations; `backend` computes linear maps.
+    first needed. With an `engine`, that searches, too. `constraints` are those that the configuration names;
+    `shortlist` restricts the symbols of translations; `backend` computes linear maps.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class SequenceGenerator:
         self.processor = processor
         self.device = device
         self.predictor: Predictor[Any] | None = None
+        self.engine: SearchEngine | None = None
         self.shortlist: Shortlist | None = None
         self.constraints: tuple[Spec, ...] = ()
         self.backend: linear.LinearBackend | None = None
@@ -133,6 +137,8 @@ class SequenceGenerator:
         encoded = [sentence.truncated for sentence in batch]
         inputs = self.processor.model_inputs.batch(encoded, self.processor.model_outputs.vocabularies(encoded))
         sources = tuple(source.to(device) for source in inputs)
+        if self.engine and not strict:
+            return self._by_engine(self.engine, task, batch, sources)
         # Only transforms that have something to do in this batch: a plain batch has no constraint, and the fast search.
         noted = {transform for sentence in batch for transform in sentence.notes}
         active = [transform for transform in batch[0].transforms if transform in noted]
@@ -158,6 +164,31 @@ class SequenceGenerator:
                 deadline=task.deadline,
                 trace=task.trace,
             )
+
+    def _by_engine(
+        self, engine: SearchEngine, task: Task, batch: Sequence[Sentence], sources: tuple[SourceBatch, ...]
+    ) -> list[list[Hypothesis]]:
+        """Search one batch by an engine. UserError for anything that needs our own search."""
+        if task.trace:
+            raise UserError(f"engine {engine.name} reports no search tree")
+        if self.shortlist:
+            raise UserError(f"engine {engine.name} does not support a shortlist")
+        device = self.device.torch_device
+        constraints = self.constraints_of(task.mark, len(batch))
+        for transform in {transform: None for sentence in batch for transform in sentence.notes}:
+            constraints += transform.constraints(batch, device, strict=False)
+            if type(transform).wrap is not TextTransform.wrap:
+                raise UserError(f"engine {engine.name} does not support {type(transform).__name__}")
+        prefixes = [sentence.prefix for sentence in batch]
+        # Transforms look at attention.
+        details = task.details or any(sentence.notes for sentence in batch)
+        request = SearchRequest(
+            task.search, sources, prefixes, task.n_best, task.spare, constraints, task.deadline, details
+        )
+        hypotheses = engine.find(request)
+        if not details and any(UNK in hypothesis.symbols for own in hypotheses for hypothesis in own):
+            hypotheses = engine.find(request._replace(details=True))  # what replaces `<unk>` looks at it, too
+        return hypotheses
 
     def constraints_of(self, mark: Sequence[Mark], sentences: int) -> list[Constraint]:
         """Return the configured constraints for so many sentences, and the one that forbids symbols of other

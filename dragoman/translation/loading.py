@@ -1,6 +1,6 @@
 """Load translators from run folders."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -16,6 +16,7 @@ from dragoman.data.lexicon import Lexicon
 from dragoman.data.marks import find_foreign_symbols, target_marks
 from dragoman.data.recall import FuzzyMatcher, load_matcher
 from dragoman.data.surfaces import UnknownWordNeeds
+from dragoman.deployment import ctranslate
 from dragoman.deployment import engine as onnx
 from dragoman.devices import Device
 from dragoman.errors import UserError
@@ -42,7 +43,9 @@ from dragoman.translation.transforms.placeholders import Placeholders
 from dragoman.translation.transforms.unknown_words import ProtectedSpellings, UnknownWords
 from dragoman.translation.translator import Translator
 
-Engine = Literal["torch", "int8", "onnx"]
+Engine = Literal["torch", "int8", "onnx", "ctranslate2"]
+EXPORTS: dict[Engine, Callable[[Run], Any]] = {"onnx": onnx.read_note, "ctranslate2": ctranslate.read_note}
+SEARCHING: tuple[Engine, ...] = ("ctranslate2",)  # engines with searches of their own
 
 
 def load(
@@ -60,7 +63,8 @@ def load(
 
     `device` takes the place of the run's key: a DeviceConfig, or a name alone, which is auto, cpu or cuda.
     `engine="int8"` translates with 8-bit integer matrices, `engine="onnx"` with the graphs of `dragoman export --onnx`,
-    both on the CPU; given pairs are always scored with torch.
+    `engine="ctranslate2"` with the model of `dragoman export --ctranslate2` and that library's greedy and beam search,
+    all on the CPU; given pairs are always scored with torch.
     `shortlist=(300, 20)` restricts translations to the 300 most frequent symbols and the 20 most probable translations
     of each source symbol, which is faster; run `dragoman shortlist` first.
     `memory` is a corpus, as `data.train` names one, that takes the place of the training pairs as translation memory of
@@ -90,6 +94,8 @@ def load(
         raise UserError(
             f"{', '.join(map(str, folders))}: has no translation memory to replace (data.translation_memory)"
         )
+    if engine in SEARCHING and (len(runs) > 1 or counts):
+        raise UserError(f"engine {engine} does not support {'ensembles' if len(runs) > 1 else 'shortlists'}")
     members = [_of_run(run, weights, engine, chosen, translation_memory) for run in runs]
     translator = members[0] if len(members) == 1 else _together(folders, members)
     translator.generator.constraints = runs[0].config.constraints
@@ -101,7 +107,7 @@ def load(
     translator.processor.transforms = text_transforms(
         translator.processor,
         dictionaries=dictionaries(translator, [*own_files, *files]) if replaces else None,
-        temperature=_temperature(runs[0], weights, engine) if len(runs) == 1 else None,
+        temperature=_temperature(runs[0], weights, engine) if len(runs) == 1 and engine not in SEARCHING else None,
     )
     if engine == "int8":
         translator.generator.backend = Int8(nn.ModuleList(member.model for member in members))
@@ -167,6 +173,13 @@ def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memor
         predictor = onnx.read(run, weights, device.threads, lambda: translator.model.output)
         translator.generator.predictor = predictor
         return translator
+    if engine == "ctranslate2":
+        if run.config.text.protect:
+            raise UserError(f"{folder}: engine ctranslate2 does not support protected spans (text.protect)")
+        searching = ctranslate.read(run, weights, device.threads)
+        translator = Translator(lambda: run.model(searching.weights), *rest)
+        translator.generator.engine = searching
+        return translator
     model = run.model(weights).to(device.torch_device)
     if engine == "int8" and not model.output.portable:
         raise UserError(f"{run.folder.path}: engine int8 does not support the output '{run.config.model.output.kind}'")
@@ -175,8 +188,8 @@ def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memor
 
 def digest_of(run: Run, weights: str | None = None, engine: Engine = "torch") -> str:
     """Return the digest of the weights that an engine translates with; of an export, of those that it was made from."""
-    if engine == "onnx":
-        return onnx.read_note(run.folder.path / onnx.FOLDER).weights_digest
+    if engine in EXPORTS:
+        return str(EXPORTS[engine](run).weights_digest)
     return compute_sha256(run.weights(weights))
 
 

@@ -90,7 +90,7 @@ def _check(generator: SequenceGenerator, wait: int | None) -> None:
         raise UserError(f"wait is {wait}: at least one source symbol is read before a word is written")
     if not is_only_text(processor.model_inputs.sources) or processor.edited is not None:
         raise UserError("simultaneous translation requires a single source")
-    if generator.predictor or generator.backend or generator.shortlist:
+    if generator.predictor or generator.engine or generator.backend or generator.shortlist:
         raise UserError("simultaneous translation requires engine torch without a shortlist")
     if processor.model_inputs.protection:
         raise UserError("simultaneous translation does not support text.protect")

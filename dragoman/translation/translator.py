@@ -148,6 +148,7 @@ class Translator:
         risk: MinimumBayesRisk | None = None,
         rerank: Reranker | None = None,
         transforms: Sequence[TextTransform] = (),
+        details: bool = True,
     ) -> list[Translation]:
         """Translate each text, in order; the translation of an empty or blank text is empty. The `n_best` translations
         are different texts; there are fewer if the search has not finished that many different ones.
@@ -179,6 +180,9 @@ class Translator:
 
         `transforms`: text transforms of this call, in addition to those of the run.
 
+        `details`: false if only texts and scores are needed. An engine with a search of its own (`ctranslate2`) is
+        faster then, and leaves out attention (0) and log P of words (NaN).
+
         `search` replaces the run's own search: a kind ("greedy"), a mapping as in the configuration ({"kind": "sample",
         "top_p": 0.9}), or a Spec. `beam_size` replaces the size of its beam (that of beam search, if it has none).
         UserError if the search cannot return `n_best` translations, or if `to` is missing or not a language of the run.
@@ -197,6 +201,7 @@ class Translator:
         if exact and not self.processor.model_inputs.translation_memory:
             raise UserError("this run has no translation memory to find exact matches in (data.translation_memory)")
         task = self._task(n_best, self._spec(search, beam_size), _deadline(timeout), to, selector)
+        task = task._replace(details=arguments.checked(details, "details", bool))
         if constraints.weight and not task.search.allows_rewards:
             raise UserError("exhaustive search: terms must be required (no --glossary-weight)")
         prefixes = None if prefix is None else listed(prefix, "translate([text], prefix=[text])")

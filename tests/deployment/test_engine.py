@@ -57,7 +57,7 @@ def quick(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exporting takes the graphs that are there, with other words in them, since making them takes seconds."""
     import onnx
 
-    note = engine.read_note(run / "onnx")
+    note = engine.read_note(Run.load(run))
     graphs: list[Any] = [onnx.load(run / "onnx" / f"{name}.onnx") for name in ("start", "step", "output")]
     for graph in graphs:
         graph.doc_string = "again"
@@ -244,7 +244,7 @@ def test_an_export_cut_short_is_told(copied: Path, monkeypatch: pytest.MonkeyPat
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dragoman.deployment.export.json.dump", stop)
+    monkeypatch.setattr("dragoman.deployment.export_folder.json.dump", stop)
     with pytest.raises(KeyboardInterrupt):
         export.write(Run.load(copied), "model-last")
     assert "start.onnx: missing or damaged" in refusal(copied)

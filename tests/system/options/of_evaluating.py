@@ -146,7 +146,8 @@ TABLE: dict[str, Effects] = {
     },
     "export": {
         "--onnx": Effect("export runs/toy", "--onnx", "code"),
-        "--int8": Effect("export runs/toy --onnx", "--int8", called, "", "'int8': True"),
+        "--ctranslate2": Effect("export runs/toy", "--ctranslate2", called, "--onnx"),
+        "--quantization": Effect("export runs/toy --onnx", "--quantization int8", called, "", "'int8': True"),
         "--weights": Effect("export runs/toy --onnx", "--weights first", called, "", "'first'"),
         "--threads": computing("export runs/toy --onnx"),
     },

@@ -78,7 +78,10 @@ WATCHED = {
     "align": SCORED,
     "dictionary": SCORED,
     "postedit": (Watch("dragoman.translation.translator.Translator.translate"),),
-    "export": (Watch("dragoman.deployment.export.write", lambda run, *_, **__: run.folder.path),),
+    "export": (
+        Watch("dragoman.deployment.export.write", lambda run, *_, **__: run.folder.path),
+        Watch("dragoman.deployment.ctranslate.write", lambda run, *_: run.folder.path),
+    ),
 }
 
 
