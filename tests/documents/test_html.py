@@ -159,6 +159,13 @@ def test_numbers_of_items_keep_their_elements() -> None:
         ("<p>他<b>吃</b>苹果</p>", "他 吃 苹果", "He apples", [[1, 0, 0], [0, 0.2, 0.8]], "He <b>apples</b>"),
         ("<p>他<b>吃</b>苹果</p>", "他 吃 苹果", "He apples", [[1, 0, 0], [0, 0.01, 0.9]], "He <b></b>apples"),
         (
+            "<p><b>吃</b> 苹 他果</p>",
+            "吃 苹 他 果",
+            "He apples",
+            [[0.2, 0, 0.8, 0], [0, 0.2, 0, 0.8]],
+            "<b>He</b> apples",
+        ),
+        (
             "<p>他<b>苹果</b>。</p>",
             "他 苹果 。",
             "He apples .",
