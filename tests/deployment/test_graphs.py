@@ -1,0 +1,22 @@
+"""ONNX graphs without what their outputs do not depend on."""
+
+import pytest
+
+from dragoman.deployment import graphs
+
+onnx = pytest.importorskip("onnx")
+
+
+def test_sizes_are_read_from_inputs_that_are_needed_anyway() -> None:
+    sizes = {"symbols": ["R"], "keys": ["B", "S"], "values": ["R", "S", "D"]}
+    inputs = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, axes) for name, axes in sizes.items()]
+    nodes = [
+        onnx.helper.make_node("Shape", ["values"], [f"size {axis}"], start=axis, end=axis + 1) for axis in range(3)
+    ]
+    model = onnx.helper.make_model(onnx.helper.make_graph(nodes, "step", inputs, []))
+    graphs.measure_by(model, ["symbols", "keys"])
+    read = [
+        (node.input[0], *(attribute.i for attribute in sorted(node.attribute, key=lambda attribute: attribute.name)))
+        for node in model.graph.node
+    ]
+    assert read == [("symbols", 1, 0), ("keys", 2, 1), ("values", 3, 2)]  # where each axis ends and begins
