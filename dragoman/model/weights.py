@@ -4,24 +4,52 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor, nn
 
 from dragoman.errors import UserError
 from dragoman.files.writing import write_atomically
 
 NOTE = "dragoman"  # key of the JSON note in the file's header
+DTYPES = {  # as safetensors names and sorts them
+    torch.bool: "BOOL",
+    torch.uint8: "U8",
+    torch.int8: "I8",
+    torch.int16: "I16",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int32: "I32",
+    torch.float32: "F32",
+    torch.float64: "F64",
+    torch.int64: "I64",
+}
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], note: Mapping[str, Any]) -> None:
     """Write tensors and a small JSON note to one file, atomically."""
-    held = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with write_atomically(path, "wb") as file:
-        file.write(save(held, metadata={NOTE: json.dumps(note)}))
+        _stream(file, tensors, {NOTE: json.dumps(note)})
+
+
+def _stream(file: IO[bytes], tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+    """Write what `safetensors.torch.save` returns, one tensor after the other. It would copy all of them twice, and the
+    state of training is the largest thing in memory; `save_file` replaces devices, and does not wait for the disk.
+    """
+    ranks = {dtype: rank for rank, dtype in enumerate(DTYPES)}
+    ordered = sorted(tensors.items(), key=lambda item: (-ranks[item[1].dtype], item[0]))
+    header: dict[str, Any] = {"__metadata__": metadata}
+    offset = 0
+    for name, tensor in ordered:
+        begin, offset = offset, offset + tensor.nbytes
+        header[name] = {"dtype": DTYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [begin, offset]}
+    encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    encoded += b" " * (-len(encoded) % 8)  # so that all data is aligned
+    file.write(len(encoded).to_bytes(8, "little") + encoded)
+    for _, tensor in ordered:
+        file.write(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], Any]:

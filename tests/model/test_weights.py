@@ -1,17 +1,20 @@
 """Weights on disk."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save, save_file
 
 from dragoman.errors import UserError
 from dragoman.model import build
 from dragoman.model.assembly import skip_initial_values
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.weights import average_weights, load_weights, read_tensors, weights, write_tensors
+from dragoman.model.weights import DTYPES, NOTE, average_weights, load_weights, read_tensors, weights, write_tensors
 from tests.builders import BATCH, SYMBOLS, build_model, settings
 from tests.golden import Golden
 
@@ -53,6 +56,31 @@ def test_types_and_shapes_are_kept(tmp_path: Path, kind: torch.dtype) -> None:
     assert tensors["t"].dtype is kind
     assert tensors["scalar"].shape == ()
     assert tensors["empty"].shape == (0, 4)
+
+
+def test_a_file_is_what_the_library_writes(tmp_path: Path) -> None:
+    """Of every type, in any order, with names and a note that JSON has to quote."""
+    tensors = {f'"é\t{dtype}': torch.tensor([0, 1, 1]).to(dtype) for dtype in DTYPES}
+    tensors |= {"b": torch.eye(2).t()[:, :1].contiguous(), "a": torch.tensor(2.5), "": torch.zeros(2, 0)}
+    write_tensors(tmp_path / "file", tensors, {"text": "naïve ☃"})
+    note = json.dumps({"text": "naïve ☃"})
+    assert (tmp_path / "file").read_bytes() == save(tensors, metadata={NOTE: note})
+
+
+@pytest.mark.slow
+def test_writing_does_not_copy_all_tensors(tmp_path: Path) -> None:
+    """The state of training is the largest thing in memory: a copy of it would be the peak."""
+    program = f"""
+import resource, torch
+from pathlib import Path
+from dragoman.model.weights import write_tensors
+tensors = {{str(number): torch.ones(1 << 20) for number in range(64)}}
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+write_tensors(Path({str(tmp_path / "file")!r}), tensors, {{}})
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    kilobytes = int(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True).stdout)
+    assert kilobytes < 64 * 4096 / 4
 
 
 def assert_one_line(path: Path) -> None:
