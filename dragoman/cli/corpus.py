@@ -32,7 +32,8 @@ class CorpusOptions(NamedTuple):
         typer.Argument(
             metavar="FILES",
             help="Bilingual files (.tsv .csv .jsonl .json .po .mo .tmx .xliff .xlf .parquet), "
-            "locales/{}.json or its two files, or prefixes of two text files.",
+            "locales/{}.json (or the two files that it stands for), or prefixes of two text files "
+            "(data/train for data/train.en and data/train.de).",
         ),
     ] = None
     output: Annotated[

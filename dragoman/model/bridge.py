@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.model.memory import Memory, StateShape
-from dragoman.model.projection_norm import NormalizedLinear, ProjectionNormKind
+from dragoman.model.projection_norm import ProjectionNormKind, build_linear
 from dragoman.model.recurrent import CellState
 
 
@@ -67,7 +67,7 @@ class ProjectionBridge(Bridge):
         self.filled = decoder.layers if layers == "all" else 1
         self.shared = shared
         self.projections = nn.ModuleList(
-            NormalizedLinear(sum(encoder.size for encoder in encoders), decoder.size, layer_norm)
+            build_linear(sum(encoder.size for encoder in encoders), decoder.size, layer_norm)
             for _ in range(1 if shared else self.filled * decoder.components)
         )
 

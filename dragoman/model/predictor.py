@@ -46,10 +46,10 @@ class Prediction(Generic[Tree]):
 
     def of_rows(self, symbols: Int[Tensor, "R K"]) -> Float[Tensor, "R K"]:
         """log P of the symbols given for each row; -inf for a symbol without a column."""
-        columns, present = self.columns_or_none(symbols)
+        columns, present = self.find_columns(symbols)
         return self.log_probs.gather(1, columns).masked_fill(~present, float("-inf"))
 
-    def columns_or_none(self, symbols: Int[Tensor, "R K"]) -> tuple[Int[Tensor, "R K"], Bool[Tensor, "R K"]]:
+    def find_columns(self, symbols: Int[Tensor, "R K"]) -> tuple[Int[Tensor, "R K"], Bool[Tensor, "R K"]]:
         """A column for each of these symbols, and whether it is that of the symbol, which may have none."""
         here = self.symbols
         columns = torch.searchsorted(here, symbols.contiguous()).clamp(max=len(here) - 1)

@@ -85,15 +85,20 @@ def build_norm(kind: ProjectionNormKind, *widths: int) -> ProjectionNorm | None:
     return None if norm is None else norm(widths)
 
 
+@final
 class NormalizedLinear(Linear):
-    """A linear layer whose outputs are normalized, or not."""
+    """A linear layer whose outputs are normalized."""
 
-    def __init__(self, inputs: int, outputs: int, norm: ProjectionNormKind, *, bias: bool = True) -> None:
+    def __init__(self, inputs: int, outputs: int, norm: ProjectionNorm, *, bias: bool = True) -> None:
         super().__init__(inputs, outputs, bias=bias)
-        self.norm = build_norm(norm, outputs)
+        self.norm = norm
 
     def forward(self, x: Float[Tensor, "*rows I"]) -> Float[Tensor, "*rows O"]:
-        if self.norm is None:
-            return super().forward(x)
         normalized: Tensor = self.norm(linear(x, self.weight), self.bias)
         return normalized
+
+
+def build_linear(inputs: int, outputs: int, norm: ProjectionNormKind, *, bias: bool = True) -> Linear:
+    """A linear layer, whose outputs are normalized unless `norm` is `none`."""
+    built = build_norm(norm, outputs)
+    return Linear(inputs, outputs, bias=bias) if built is None else NormalizedLinear(inputs, outputs, built, bias=bias)

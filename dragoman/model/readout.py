@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dragoman.configuration.components import OneOf
 from dragoman.model.linear import Linear
-from dragoman.model.projection_norm import NormalizedLinear, ProjectionNormKind, build_norm
+from dragoman.model.projection_norm import ProjectionNormKind, build_linear, build_norm
 from dragoman.model.shapes import Float
 
 
@@ -73,7 +73,7 @@ class NormalizedMixture(nn.Module):
 
     def __init__(self, inputs: tuple[int, ...], size: int, norm: ProjectionNormKind) -> None:
         super().__init__()
-        self.maps = nn.ModuleList(NormalizedLinear(width, size, norm) for width in inputs)
+        self.maps = nn.ModuleList(build_linear(width, size, norm) for width in inputs)
 
     def forward(self, *inputs: Float[Tensor, "*rows _"]) -> Float[Tensor, "*rows F"]:
         return torch.stack([part(x) for part, x in zip(self.maps, inputs, strict=True)]).sum(0)

@@ -49,7 +49,7 @@ class Cell(Recurrence):
     """
 
     gates: int
-    matrices: tuple[int, ...]  # the gates of each of its matrices, in models that keep several
+    matrices: tuple[int, ...] = ()  # the gates of each matrix, where models keep several; (): one
     kernel: Callable[..., tuple[Tensor, ...]] | None = None  # torch's kernel for whole sequences, if it has one
 
     def __init__(self, input_size: int, size: int, *, layer_norm: ProjectionNormKind = "none") -> None:
@@ -60,7 +60,7 @@ class Cell(Recurrence):
         self.weight_hidden = nn.Parameter(torch.empty(width, size))
         self.bias_input = nn.Parameter(torch.zeros(width))
         self.bias_hidden = nn.Parameter(torch.zeros(width))
-        widths = [gates * size for gates in self.matrices]
+        widths = [gates * size for gates in self.matrices or (self.gates,)]
         self.norm_input = build_norm(layer_norm, *widths)
         self.norm_hidden = build_norm(layer_norm, *widths)
         self._initialize()
@@ -116,7 +116,6 @@ class TanhRnn(Cell):
     """Elman's network: `h' = tanh(W x + b + U h + d)`."""
 
     gates = 1
-    matrices = (1,)
     kernel = staticmethod(torch.rnn_tanh)
 
     def update(self, projected: Float[Tensor, "B G"], hidden: Float[Tensor, "B D"], state: CellState) -> CellState:
@@ -131,7 +130,6 @@ class Lstm(Cell):
     """
 
     gates = 4
-    matrices = (4,)
     components = 2
     kernel = staticmethod(torch.lstm)
 

@@ -233,6 +233,7 @@ class Seq2Seq(nn.Module, Predictor[ModelState]):
             return super().score(batch)
         state = self.begin(batch.sources)
         unrolled, real = self.unroll(state, batch.target.ids), batch.target.mask
+        # Labels are the ids, but words outside the vocabulary keep their own numbers, for outputs that copy or spell.
         scores = self.output.score_targets(self.readouts(unrolled, batch, state), batch.target.labels[real])
         log_probs = scores.log_probs.new_zeros(real.shape).masked_scatter(real, scores.log_probs)
         correct = torch.zeros_like(real).masked_scatter(real, scores.correct)

@@ -35,7 +35,8 @@ class Beam(Search):
     probability alone.
 
     As many go on as before, even where some have ended. With `shrink`, a finished hypothesis keeps its place in the
-    beam, so that one less goes on: Marian's and Nematus' search, which ends earlier and finds less.
+    beam, so that one less goes on: Marian's and Nematus' search, which ends earlier and finds less. (Sentences with
+    required terms keep their places.)
 
     A sentence is done when `n_best` finished hypotheses rank above everything that an open one can still reach, so
     early stopping loses nothing, unless glossary terms earn a bonus, which the bound does not include. Without
@@ -129,7 +130,12 @@ class ShrinkingBeam(BestFinished):
     """The same, but a finished hypothesis keeps its place: the beam shrinks with each hypothesis that ends."""
 
     def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
-        """Keep as many candidates as were open; those that end join the finished hypotheses."""
+        """Keep as many candidates as were open; those that end join the finished hypotheses. A sentence with required
+        symbols keeps its places: ends come first there, whatever their rank.
+        """
+        if sentence.required:
+            super().keep(sentence, candidates, step)
+            return
         # Not `len`: a shrunken beam is padded to the width of others. At least one, or there would be no hypothesis.
         open_count = sum(node.total > float("-inf") for node in sentence.beam)
         count = self.beam_width if step.length == 1 else max(1, open_count)

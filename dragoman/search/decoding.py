@@ -18,7 +18,7 @@ from dragoman.model.state import select_rows
 from dragoman.search.banks import find_contenders, group_by_progress
 from dragoman.search.constraints import Constraint, ConstraintProgress
 from dragoman.search.hypothesis import FinishedHypothesis, Hypothesis, HypothesisNode, Paths, start_node
-from dragoman.search.limits import check_number, forbid_end, force_end
+from dragoman.search.limits import forbid_end, force_end, mask_specials, refuse_nan
 from dragoman.search.masking import RefusalMask, mask_log_probs
 
 StepCounts = Callable[[], Sequence[int]]  # a number of steps for each sentence; may grow while a source arrives
@@ -53,6 +53,7 @@ class SentenceBeam:
     beam: list[HypothesisNode]  # open hypotheses, best first
     finished: list[FinishedHypothesis]  # best first
     random: torch.Generator | None  # one per sentence, so that draws do not depend on the batch
+    required: int = 0  # symbols that a constraint requires in the translation
 
 
 class Proposals(NamedTuple):
@@ -116,7 +117,7 @@ class Strategy(ABC):
     @abstractmethod
     def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
         """Move open candidates into the sentence's beam, and candidates with the end symbol into `finished`. Beams may
-        shrink: one with fewer hypotheses than others is padded, here already, with rows whose log P is -inf.
+        shrink. In the beam as passed, rows with log P -inf are padding: all sentences have equally many rows.
         """
 
     @abstractmethod
@@ -162,7 +163,8 @@ class Decoding:
         self._min_required = initial_progress.missing.tolist() if initial_progress else [0] * count
         random = [torch.Generator(device).manual_seed(seed) for seed in seeds]
         self.sentences = [
-            SentenceBeam(index, strategy.begin(start), [], random[index] if random else None) for index in range(count)
+            SentenceBeam(index, strategy.begin(start), [], random[index] if random else None, required)
+            for index, required in enumerate(self._min_required)
         ]
 
     def find(self, sources: tuple[SourceBatch, ...], trace: Trace | None = None) -> list[list[Hypothesis]]:
@@ -235,12 +237,13 @@ class Decoding:
         if self.constraint:
             remaining_by_row = torch.tensor(remaining, device=self.device).repeat_interleave(rows_per_sentence)
             mask_log_probs(log_probs, prediction.symbols, self.constraint, constraint_state, remaining_by_row)
+        mask_specials(log_probs)
         # After the constraint, so that the end can be forced even where the constraint has ruled it out.
         ending = [index for index, symbols in enumerate(remaining) if symbols <= 0]
         force_end(log_probs, [index * rows_per_sentence + row for index in ending for row in range(rows_per_sentence)])
         unfinished = [index for index, is_early in enumerate(too_early) if is_early]
         if unfinished:
-            # Except where the end has just been forced.
+            # This spares rows in which only the end is possible, such as those where it was forced.
             forbid_end(
                 log_probs,
                 prediction.symbols,
@@ -256,9 +259,9 @@ class Decoding:
     ) -> Sequence[Iterable[Candidate]]:
         """Return the candidates of every sentence, best first.
 
-        If a constraint requires symbols, each beam is divided into banks, which take turns: candidates that lack the
-        same number of required symbols form a bank. A group is the rows that share a beam: all rows of a sentence, or
-        `beam_width` of them in diverse beam search.
+        If a constraint requires symbols, each beam is divided equally among banks: candidates that lack the same number
+        of required symbols form a bank. Candidates that end come first then. A group is the rows that share a beam: all
+        rows of a sentence, or `beam_width` of them in diverse beam search.
         """
         rows_per_sentence = len(rows) // len(sentences)
         progress = self.constraint.progress(constraint_state) if self.constraint else None
@@ -271,7 +274,7 @@ class Decoding:
         def candidates(first: int, *proposed: list[Any]) -> Iterator[Candidate]:
             """Yield the candidates of the sentence whose first row is `first`."""
             for row, symbol, log_prob in zip(*proposed, strict=True):
-                yield Candidate(first + row, symbol, check_number(log_prob), rows[first + row].total + log_prob)
+                yield Candidate(first + row, symbol, refuse_nan(log_prob), rows[first + row].total + log_prob)
 
         of_rows = [[0] * len(columns) for columns in symbols] if proposals.rows is None else proposals.rows.tolist()
         arguments = zip(
@@ -322,7 +325,7 @@ class Decoding:
             rows, symbols, *_ = find_contenders(
                 prediction, unmet, self.constraint, constraint_state, self.strategy.beam_width
             )
-            columns, _ = prediction.columns_or_none(symbols.unsqueeze(1))
+            columns, _ = prediction.find_columns(symbols.unsqueeze(1))  # contenders have columns
             if not len(refusals.rule_out(rows, columns[:, 0])):
                 break
         proposals = self.strategy.propose(by_sentence, sentences)

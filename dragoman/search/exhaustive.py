@@ -17,7 +17,7 @@ from dragoman.search.beam import Beam, Size
 from dragoman.search.constraints import Constraint
 from dragoman.search.decoding import Deadline, Strategy, Trace
 from dragoman.search.hypothesis import FinishedHypothesis, Hypothesis, HypothesisNode, Paths, start_node
-from dragoman.search.limits import Margin, Ratio, forbid_end, force_end
+from dragoman.search.limits import Margin, Ratio, forbid_end, mask_specials
 from dragoman.search.search import Search
 
 ROWS = 32  # hypotheses that are continued together: more are faster, but some would not have been continued later
@@ -206,7 +206,7 @@ class BranchAndBound:
             withheld = (progress.missing > 0).unsqueeze(1) & (symbols == EOS)
             log_probs.masked_fill_(withheld, float("-inf"))
         # No end is forced: it would get a probability that the model does not give it.
-        force_end(log_probs, [])
+        mask_specials(log_probs)
         if length >= self._longest:
             log_probs.masked_fill_(symbols != EOS, float("-inf"))
         elif length < self._shortest:

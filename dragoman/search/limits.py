@@ -55,16 +55,18 @@ def _length(source: SourceBatch) -> Int[Tensor, "B"]:
     return source.mask.sum(1) if isinstance(source, TokenBatch) else source.mask.any(1) * IMAGE
 
 
-def force_end(log_probs: Float[Tensor, "R V"], ending: list[int]) -> None:
-    """Mask padding and the start symbol in every row, and all but the end symbol in the rows numbered in `ending`. In
-    place.
-    """
-    log_probs[:, PAD : BOS + 1] = float("-inf")
-    if ending:
+def mask_specials(log_probs: Float[Tensor, "R C"]) -> None:
+    """Mask padding and the start symbol, which no translation contains, in place."""
+    log_probs[:, PAD : BOS + 1] = float("-inf")  # the specials have the first columns of all predictions
+
+
+def force_end(log_probs: Float[Tensor, "R C"], rows: list[int]) -> None:
+    """Mask all but the end symbol in these rows, in place."""
+    if rows:
         # A forced end must be possible, even if the model gives it probability 0.
-        end = log_probs[ending, EOS].clamp(min=torch.finfo(log_probs.dtype).min)
-        log_probs[ending] = float("-inf")
-        log_probs[ending, EOS] = end
+        end = log_probs[rows, EOS].clamp(min=torch.finfo(log_probs.dtype).min)
+        log_probs[rows] = float("-inf")
+        log_probs[rows, EOS] = end
 
 
 def forbid_end(log_probs: Float[Tensor, "R C"], symbols: Int[Tensor, "C"], rows: list[int]) -> None:
@@ -74,7 +76,7 @@ def forbid_end(log_probs: Float[Tensor, "R C"], symbols: Int[Tensor, "C"], rows:
     log_probs[rows] = log_probs[rows].where(stuck, remaining)
 
 
-def check_number(log_prob: float) -> float:
+def refuse_nan(log_prob: float) -> float:
     """Return `log_prob` itself; UserError if it is NaN. One NaN makes a whole softmax NaN, so checking the best
     suffices.
     """

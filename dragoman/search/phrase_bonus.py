@@ -47,7 +47,7 @@ class PhraseBonus(Predictor[BonusState]):
         # All symbols lose what has begun; those that go on with a phrase get it back, and more, below.
         if broken.any():
             step.log_probs.add_(broken.unsqueeze(1), alpha=self._weight)
-        columns, has_column = step.columns_or_none(following)
+        columns, has_column = step.find_columns(following)
         rows, places = (has_column & (following != PAD)).nonzero(as_tuple=True)  # (N,) each
         more = self._weight * (gains[rows, places] - broken[rows])
         step.log_probs[rows, columns[rows, places]] += more.to(step.log_probs.dtype)

@@ -81,7 +81,7 @@ class Progress:
         """The step of the last validation, -1 before the first."""
         return self.validations[-1].step if self.validations else -1
 
-    def improved(self, higher_is_better: bool) -> list[bool]:
+    def improvements(self, higher_is_better: bool) -> list[bool]:
         """Return whether each validation was the best up to then."""
         best: tuple[float, ...] = (True,)  # unknown
         improvements = []
@@ -93,8 +93,8 @@ class Progress:
 
     def waited(self, higher_is_better: bool) -> int:
         """Return validations since the best one."""
-        improved = self.improved(higher_is_better)
-        return improved[::-1].index(True) if True in improved else 0
+        improvements = self.improvements(higher_is_better)
+        return improvements[::-1].index(True) if True in improvements else 0
 
     def record(self, validation: ValidationRecord, higher_is_better: bool, keep: int) -> None:
         """Record a validation, and rank it among the `keep` best; among equals the earlier comes first."""

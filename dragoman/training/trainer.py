@@ -130,9 +130,9 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
     progress.step, progress.position = progress.step + 1, progress.position + len(batches)
     if finite:
         progress.skipped_in_a_row = 0
-        improved = progress.improved(higher_is_better(settings.metric))
+        improvements = progress.improvements(higher_is_better(settings.metric))
         # A function of the progress, never of the last rate: resuming is exact.
-        rate = run.optimizer.defaults["lr"] * run.schedule(progress.step, improved)
+        rate = run.optimizer.defaults["lr"] * run.schedule(progress.step, improvements)
         for group in run.optimizer.param_groups:
             group["lr"] = rate
         run.optimizer.step()

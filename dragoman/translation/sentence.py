@@ -159,6 +159,7 @@ class Sentence:
         text = self.beginning
         if isinstance(text, str) and text != text.rstrip():
             symbols = self.model_outputs.encode_prefix(self.encoded, text)
+            # Numbers depend on the sources: words that can be copied from them have one.
             if UNK in self.model_outputs.numbering(self.encoded).ids(symbols):
                 text = text.rstrip()  # word-level models have no symbol for a space at the end
         return self.model_outputs.prefix(self.encoded, text, self.forbidden)

@@ -277,6 +277,7 @@ class Translator:
 
     @cached_property
     def _pieces(self) -> Pieces:
+        """The texts of symbols, which terms compare with their forms; collected over all calls."""
         return Pieces(self.target)
 
     def _translated(self, task: Task, sentences: Sequence[Sentence], choose: Choice) -> dict[int, Translation]:
@@ -483,6 +484,7 @@ def _reranked(
 ) -> dict[int, Translation]:
     """Return the best translations by the criteria, those that miss the fewest terms first."""
     candidates = [
+        # Criteria that are read from a file need the number in the file, of which this call may have a part.
         Candidates(rerank.first_number + sentence.number, sentence.inputs, translations[sentence.number].n_best)
         for sentence in sentences
     ]

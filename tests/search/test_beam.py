@@ -13,6 +13,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.search.beam import Beam, BestFinished
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.phrases import PhraseConstraint, SentencePhrases
 from dragoman.search.ranking import LEAST, NORMALIZATIONS, NormalizationKind, Ranking
 from tests.builders import build_model, pairs, sentences
 from tests.covering import Row, cases, covering
@@ -505,6 +506,24 @@ def test_a_shrinking_beam_is_that_of_plain_loops(seed: int, size: int, alpha: fl
         wanted = shrunk(table, size, alpha)
         assert texts(hypotheses) == [prefix for prefix, _ in wanted]
         assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([score for _, score in wanted])
+
+
+@pytest.mark.spec("J6")
+@pytest.mark.parametrize("seed", range(6))
+def test_a_shrinking_beam_keeps_its_places_for_required_terms(seed: int) -> None:
+    """Ends come before better hypotheses there, and would take their places. Another sentence of the batch shrinks."""
+    draw = np.random.default_rng(seed)
+    chances = {word: drawn_chances(draw) for word in (A, B)}
+    model = Written(lambda word, prefix: chances[word][prefix])
+    required = PhraseConstraint([SentencePhrases([[(C, B)]]), SentencePhrases([])], torch.device("cpu"))
+    results = {}
+    for shrink in (True, False):
+        search = Beam(size=3, shrink=shrink, **SHORT)
+        results[shrink] = [
+            texts(hypotheses) for hypotheses in search(model, (sentences([A], [B]),), n_best=3, constraint=required)
+        ]
+    assert results[True][0] == results[False][0]
+    assert results[True][1] == [prefix for prefix, _ in shrunk(chances[B], 3, 1.0)]
 
 
 @pytest.mark.spec("J6")

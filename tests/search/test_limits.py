@@ -3,13 +3,14 @@
 import torch
 
 from dragoman.data.vocabulary import BOS, EOS, PAD
-from dragoman.search.limits import LengthLimit, force_end
+from dragoman.search.limits import LengthLimit, force_end, mask_specials
 from tests.builders import sentences
 
 
 def test_padding_and_start_symbol_are_never_said() -> None:
     log_probs = torch.randn(3, 7).log_softmax(-1)
     before = log_probs.clone()
+    mask_specials(log_probs)
     force_end(log_probs, [1])
     for row in (0, 2):
         assert log_probs[row].isinf().nonzero().flatten().tolist() == [PAD, BOS]

@@ -37,7 +37,7 @@ def test_keeps_the_best_few_the_best_first() -> None:
 def test_of_equal_ones_the_earlier_is_better(higher: bool) -> None:
     progress = after([7.0, 7.0, 7.0, 7.0], higher=higher)
     assert ranked(progress) == [(7.0, 10), (7.0, 20), (7.0, 30)]
-    assert progress.improved(higher) == [True, False, False, False]
+    assert progress.improvements(higher) == [True, False, False, False]
 
 
 @pytest.mark.parametrize("higher", [True, False])
@@ -45,13 +45,13 @@ def test_of_equal_values_that_of_the_lower_loss_is_better(higher: bool) -> None:
     """As BLEU is 0 for long on a small corpus."""
     progress = after([0.0, 0.0, 0.0, 0.0], losses=[4.0, 3.0, 3.5, 2.0], higher=higher)
     assert ranked(progress) == [(0.0, 40), (0.0, 20), (0.0, 30)]
-    assert progress.improved(higher) == [True, True, False, True]
+    assert progress.improvements(higher) == [True, True, False, True]
     assert progress.waited(higher) == 0
 
 
 def test_the_loss_decides_nothing_else() -> None:
     progress = after([1.0, 2.0, 2.0], losses=[3.0, 9.0, 9.5], higher=True)
-    assert progress.improved(True) == [True, True, False]
+    assert progress.improvements(True) == [True, True, False]
     assert ranked(progress) == [(2.0, 20), (2.0, 30), (1.0, 10)]
 
 
@@ -71,7 +71,7 @@ def test_no_worse_is_as_good() -> None:
 def test_what_is_not_a_number_is_the_worst() -> None:
     progress = after([math.nan, 2.0, math.nan, 3.0], higher=False)
     assert ranked(progress)[:2] == [(2.0, 20), (3.0, 40)]
-    assert progress.improved(False) == [False, True, False, False]
+    assert progress.improvements(False) == [False, True, False, False]
 
 
 def test_counts_the_validations_since_the_best() -> None:
@@ -81,7 +81,7 @@ def test_counts_the_validations_since_the_best() -> None:
 
 
 def test_improvement_is_over_all_before() -> None:
-    assert after([1.0, 3.0, 2.0, 2.5, 4.0], higher=True).improved(True) == [True, True, False, False, True]
+    assert after([1.0, 3.0, 2.0, 2.5, 4.0], higher=True).improvements(True) == [True, True, False, False, True]
 
 
 def test_notes_when_it_was_validated() -> None:

@@ -238,7 +238,7 @@ def test_a_training_whose_bleu_stays_0_goes_on_while_the_loss_falls(
     assert run.progress.step == last
     assert [validation.step for validation in run.progress.best] == best
     assert read_note(run.folder.weights("model-best")) == {"step": best[0]}
-    assert run.schedule(9, run.progress.improved(True)) == 0.5**cuts
+    assert run.schedule(9, run.progress.improvements(True)) == 0.5**cuts
 
 
 STUCK = "has not improved in 4 validations"

@@ -12,7 +12,7 @@ from torch.nn import functional
 from dragoman.configuration.values import Size, Width
 from dragoman.model.convolution import Convolution, reach
 from dragoman.model.linear import Linear as LinearLayer
-from dragoman.model.projection_norm import NormalizedLinear, ProjectionNormKind
+from dragoman.model.projection_norm import ProjectionNormKind, build_linear
 from dragoman.model.shapes import Bool, Float
 
 
@@ -44,8 +44,8 @@ class AlignmentScore(nn.Module, ABC):
                 "use 'bilinear' or change a size"
             )
         self.state_size = state_size
-        # Not `LinearLayer`: to compute the gradient of so small a matrix after the loop, it would keep tensors of every
-        # step.
+        # Not `LinearLayer`, which defers the gradient to the end of the loop over time (`linear.py`) and would
+        # keep tensors of every step for so small a matrix.
         self.feature_map = nn.Linear(features, width, bias=False) if features else None
 
     @property
@@ -150,8 +150,8 @@ class AdditiveScore(AlignmentScore):
     ) -> None:
         size = size or query_size
         super().__init__(query_size, state_size, features, size)
-        self.query = NormalizedLinear(query_size, size, layer_norm, bias=False)
-        self.state = NormalizedLinear(state_size, size, layer_norm)
+        self.query = build_linear(query_size, size, layer_norm, bias=False)
+        self.state = build_linear(state_size, size, layer_norm)
         self.vector = nn.Parameter(torch.empty(size).uniform_(-(size**-0.5), size**-0.5))
 
     @property
