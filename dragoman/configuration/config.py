@@ -108,8 +108,10 @@ class AttentionConfig(Section):
 class ModelConfig(Section):
     """Model architecture."""
 
-    start_symbol: Literal["bos", "eos", "none"] = Field(
-        "bos", description="first input token of the decoder: bos, eos or none (a zero vector)"
+    start_symbol: Literal["bos", "eos", "none", "prefix"] = Field(
+        "bos",
+        description="first input token of the decoder: bos, eos, none (a zero vector) or prefix (the first token of "
+        "target_prefix)",
     )
     target_prefix: Annotated[tuple[Text, ...], Several] = Field(
         (),

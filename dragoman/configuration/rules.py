@@ -43,9 +43,7 @@ def contradictions(config: Config) -> Iterator[Problem]:
     if config.model.attention.sentences and len(data.sides) > 1 and (data.features or not text.shared_vocabulary):
         message = "requires text sources and text.shared_vocabulary: true where there are several sources"
         yield Problem(("model", "attention", "sentences"), message)
-    for name in ("prefix", "suffix"):
-        if getattr(text.target, name):
-            yield Problem(("text", "target", name), "only for sources; see model.target_prefix")
+    yield from _around_texts(config)
     tie = config.model.embedding.tie
     if tie in ("languages", "all") and not text.shared_vocabulary:
         yield Problem(("model", "embedding", "tie"), f"'{tie}' requires text.shared_vocabulary: true")
@@ -189,6 +187,15 @@ def _features(config: Config) -> Iterator[Problem]:
             ("model", "initial_state_only"),
             "no source is left to attend to (use model.attention.score: none)",
         )
+
+
+def _around_texts(config: Config) -> Iterator[Problem]:
+    """Problems of symbols before and after texts."""
+    for name in ("prefix", "suffix"):
+        if getattr(config.text.target, name):
+            yield Problem(("text", "target", name), "only for sources; see model.target_prefix")
+    if config.model.start_symbol == "prefix" and not config.model.target_prefix:
+        yield Problem(("model", "start_symbol"), "'prefix' requires model.target_prefix")
 
 
 def _edits(config: Config) -> Iterator[Problem]:

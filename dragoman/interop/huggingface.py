@@ -1,4 +1,4 @@
-"""Folders of Hugging Face Transformers: MarianMT (OPUS-MT), M2M100 and NLLB.
+"""Folders of Hugging Face Transformers: MarianMT (OPUS-MT), M2M100, NLLB and mBART.
 
 `config.json` names the type of the model. Types that are not in ARCHITECTURES are refused by name.
 """
@@ -13,9 +13,17 @@ from dragoman.interop.huggingface_layers import Architecture, EncoderDecoder
 from dragoman.interop.huggingface_text import TEXTS, FolderText, ModelFolder
 
 Positions = Literal["marian", "huggingface"]
+COMPUTED: Final = {"static_position_embeddings": False}
 ARCHITECTURES: Final = {
     "marian": Architecture("MarianMT", "marian", "after", 1e-6, scale=True),
     "m2m_100": Architecture("M2M100", "fairseq", "before", output_bias=False, scale=True),
+    "mbart": Architecture(
+        "mBART",
+        "learned",
+        "before",
+        embedding_norm=True,
+        expected={"normalize_before": True, "normalize_embedding": True, "add_final_layer_norm": True, **COMPUTED},
+    ),
 }
 # As Hugging Face computes models that Marian trained: with other positions, and another epsilon in norms
 MARIAN_IN_TRANSFORMERS: Final = Architecture("MarianMT", "sinusoidal_halves", "after", scale=True)
@@ -42,7 +50,7 @@ def read(
     mapped.parameters()
     starts_from_zero = mapped.tables(text.rows, text.sizes, text.start)
     model = {
-        **mapped.configuration(),
+        **mapped.configuration(shared=text.shared),
         "start_symbol": "none" if starts_from_zero else text.start_symbol,
         "target_prefix": text.target_prefix,
     }
@@ -57,6 +65,6 @@ def _search(folder: Path, text: FolderText) -> dict[str, Any]:
     size, alpha = values.get("num_beams"), values.get("length_penalty")
     size = size if type(size) is int and 1 <= size <= 1000 else 6
     alpha = float(alpha) if isinstance(alpha, int | float) and 0 <= alpha <= 10 else 1.0
-    # Transformers counts a code of a language as a symbol of the translation.
-    counted = {"normalization": "prefixed"} if text.target_prefix else {}
+    # Transformers counts a code of a language after the start symbol as a symbol of the translation.
+    counted = {"normalization": "prefixed"} if text.target_prefix and text.start_symbol != "prefix" else {}
     return {"kind": "beam", "size": size, "alpha": alpha, **counted}

@@ -44,8 +44,10 @@ class EncoderDecoder:
         self.tied = options.flag("tie_word_embeddings", True)
         options.expect(architecture.expected)
 
-    def configuration(self) -> dict[str, Any]:
-        """The section `model` of our configuration, without what the decoder starts with."""
+    def configuration(self, *, shared: bool) -> dict[str, Any]:
+        """The section `model` of our configuration, without what the decoder starts with. `shared`: our tables of both
+        sides have the same rows.
+        """
         architecture, options = self.architecture, self.options
         activation = ACTIVATIONS[options.choice("activation_function", tuple(ACTIVATIONS))]
         encoder, decoder = (
@@ -68,7 +70,7 @@ class EncoderDecoder:
         )
         tie = {(True, True): "all", (True, False): "languages", (False, True): "output"}
         return {
-            "embedding": {"size": self.size, "tie": tie.get((self.shared, self.tied), "none")},
+            "embedding": {"size": self.size, "tie": tie.get((self.shared and shared, self.tied), "none")},
             "encoder": encoder,
             "bridge": "none",
             "attention": {"score": "scaled_dot"},

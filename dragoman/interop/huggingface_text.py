@@ -41,7 +41,7 @@ class FolderText(NamedTuple):
     """The sides of a model, and the order of their rows in tables of symbols, with the number of symbols in each.
 
     The decoder starts with `start_symbol`, a choice of our configuration, then reads `target_prefix`. If `start` is
-    not None, the vector of that symbol is that of `<s>`.
+    not None, the vector of that symbol is that of `<s>`. `shared`: both sides have the same rows.
     """
 
     files: tuple[Path, ...]
@@ -51,6 +51,7 @@ class FolderText(NamedTuple):
     start_symbol: str = "bos"
     target_prefix: tuple[str, ...] = ()
     start: int | None = None
+    shared: bool = True
 
 
 def read_marian(folder: ModelFolder) -> FolderText:
@@ -85,29 +86,34 @@ def read_m2m100(folder: ModelFolder) -> FolderText:
     if settings.get("legacy_behaviour"):
         raise UserError(f"{folder.path / 'tokenizer_config.json'}: legacy_behaviour: expected false, found true")
     file = folder.file("vocab.json", "sentencepiece.bpe.model")
-    segmenter = folder.path / "sentencepiece.bpe.model"
     vocabulary = vocabulary_files.read(file) if file.suffix == ".json" else _number_as_fairseq(file)
-    vocabulary, codes = _with_codes(folder, vocabulary)
-    source, target = (_find_code(codes, *option) for option in zip(("source", "target"), folder.languages, strict=True))
-    return _shared(folder, vocabulary, segmenter, start_symbol="eos", source_prefix=source, target_prefix=(target,))
+    return _prefix_codes(folder, *_with_codes(folder, vocabulary))
 
 
-def _shared(
-    folder: ModelFolder,
-    vocabulary: ForeignVocabulary,
-    segmenter: Path,
-    *,
-    start_symbol: str,
-    source_prefix: str,
-    target_prefix: tuple[str, ...],
-) -> FolderText:
-    """One vocabulary for both sides."""
+def read_mbart(folder: ModelFolder) -> FolderText:
+    """mBART: in the model for 50 languages, codes are where those of M2M100 are. In the one for 25, the code of the
+    source follows `</s>`, and the decoder starts with that of the target.
+    """
+    vocabulary, codes = _with_codes(folder, _number_as_fairseq(folder.file("sentencepiece.bpe.model")))
+    if folder.options.values.get("decoder_start_token_id") == vocabulary.end:
+        return _prefix_codes(folder, vocabulary, codes)
+    code, target_code = _find_codes(folder, codes)
     size = folder.options.number("vocab_size")
-    source, rows = build_side(vocabulary, size, segmenter, prefix=[source_prefix])
+    # The row of the code is that of our end symbol; `</s>` is then a symbol like others.
+    last = vocabulary._replace(end=vocabulary.symbols.index(code))
+    source, source_rows = build_side(last, size, vocabulary.path, suffix=[vocabulary.symbols[vocabulary.end]])
+    target, target_rows = build_side(vocabulary, size, vocabulary.path)
+    rows = (source_rows, target_rows)
+    return FolderText((vocabulary.path,), (source, target), rows, (size, size), "prefix", (target_code,), shared=False)
+
+
+def _prefix_codes(folder: ModelFolder, vocabulary: ForeignVocabulary, codes: Sequence[str]) -> FolderText:
+    """One vocabulary for both sides, with a code before each, which a decoder reads after `</s>`."""
+    size, segmenter = folder.options.number("vocab_size"), folder.path / "sentencepiece.bpe.model"
+    code, target_code = _find_codes(folder, codes)
+    source, rows = build_side(vocabulary, size, segmenter, prefix=[code])
     target, _ = build_side(vocabulary, size, segmenter)
-    return FolderText(
-        (vocabulary.path,), (source, target), (rows, rows), (size, size), start_symbol, target_prefix=target_prefix
-    )
+    return FolderText((vocabulary.path,), (source, target), (rows, rows), (size, size), "eos", (target_code,))
 
 
 def _number_as_fairseq(file: Path) -> ForeignVocabulary:
@@ -175,13 +181,21 @@ def _is_map(value: Any) -> bool:
     return isinstance(value, Mapping)
 
 
-def _find_code(codes: Sequence[str], option: str, language: str) -> str:
-    """The symbol of a language, such as `fra_Latn`, `fr_XX` or `__fr__`."""
-    for name in (language, f"__{language}__"):
-        if name in codes:
-            return name
-    plain = [code.strip("_") for code in codes]
-    raise UserError(f"--{option}: the model has no language '{language}'; {nearest(language, plain)}")
+def _find_codes(folder: ModelFolder, codes: Sequence[str]) -> tuple[str, str]:
+    """The symbols of source and target language, such as `fra_Latn`, `fr_XX` or `__fr__`."""
+    symbols = []
+    for option, language in zip(("source", "target"), folder.languages, strict=True):
+        code = next((name for name in (language, f"__{language}__") if name in codes), None)
+        if code is None:
+            plain = [name.strip("_") for name in codes]
+            raise UserError(f"--{option}: the model has no language '{language}'; {nearest(language, plain)}")
+        symbols.append(code)
+    source, target = symbols
+    return source, target
 
 
-TEXTS: Final[Mapping[str, Callable[[ModelFolder], FolderText]]] = {"marian": read_marian, "m2m_100": read_m2m100}
+TEXTS: Final[Mapping[str, Callable[[ModelFolder], FolderText]]] = {
+    "marian": read_marian,
+    "m2m_100": read_m2m100,
+    "mbart": read_mbart,
+}

@@ -22,7 +22,8 @@ from dragoman.model.predictor import Continuations, Prediction, Predictor, Restr
 from dragoman.model.shapes import Float, Int
 from dragoman.model.state import extend_state, first_tensor, select_rows
 
-StartSymbol = Literal["bos", "eos", "none"]
+StartSymbol = Literal["bos", "eos", "none", "prefix"]
+START_IDS: dict[StartSymbol, tuple[int, ...]] = {"bos": (BOS,), "eos": (EOS,), "none": (BOS,), "prefix": ()}
 
 
 class Parts(NamedTuple):
@@ -84,10 +85,10 @@ class Seq2Seq(nn.Module, Predictor[ModelState]):
     """An attentional encoder-decoder, `P(y | x) = prod_t P(y_t | y_<t, x)`.
 
     `start_symbol` is what the decoder reads before its first word: `<s>`, `</s>` as in CN's text, or a zero
-    vector instead of `<s>` (Marian, Nematus). The symbols `prefix` follow it; they are given, not predicted, as the
-    code of the target language is (Fan et al. 2021): `P(y | x) = prod_t P(y_t | prefix, y_<t, x)`. `alignment_model`
-    computes the distribution of a step from decoder and output: from the decoder's step alone, or, with hard attention,
-    as a sum over all positions it may have drawn.
+    vector instead of `<s>` (Marian, Nematus). The symbols `prefix` follow it, or take its place; they are given, not
+    predicted, as the code of the target language is (Fan et al. 2021): `P(y | x) = prod_t P(y_t | prefix, y_<t, x)`.
+    `alignment_model` computes the distribution of a step from decoder and output: from the decoder's step alone, or,
+    with hard attention, as a sum over all positions it may have drawn.
     """
 
     def __init__(self, parts: Parts, start_symbol: StartSymbol = "bos", prefix: Sequence[int] = ()) -> None:
@@ -99,7 +100,7 @@ class Seq2Seq(nn.Module, Predictor[ModelState]):
         self.output = parts.output
         self.alignment_model = parts.alignment_model
         # All but the last one are read when a sentence is begun; searches and references begin with the last one.
-        *self.read_first, self.start_id = {"bos": BOS, "eos": EOS, "none": BOS}[start_symbol], *prefix
+        *self.read_first, self.start_id = *START_IDS[start_symbol], *prefix
 
     @property
     def target_embedding(self) -> Embedding:

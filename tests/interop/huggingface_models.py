@@ -36,6 +36,7 @@ CONFIG: Config = {
 # Of each type: keys, whether norms come first, whether embeddings are normalized
 TYPES: dict[str, tuple[Config, bool, bool]] = {
     "m2m_100": ({"activation_function": "relu", "scale_embedding": True}, True, False),
+    "mbart": ({"activation_function": "gelu", "scale_embedding": True, "normalize_before": True}, True, True),
 }
 
 

@@ -1,7 +1,8 @@
-"""Folders of multilingual models of Hugging Face: M2M100 and NLLB. Their log P, and the codes of languages."""
+"""Folders of multilingual models of Hugging Face: M2M100, NLLB and mBART. Their log P, and the codes of languages."""
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,6 +41,7 @@ class Folder(NamedTuple):
     codes: tuple[str, str]
     reference: Reference
     segmenter: bytes
+    code_last: bool = False  # the code of the source follows its end, and the decoder starts with the other one
 
     def ids(self, text: str) -> list[int]:
         processor = sentencepiece.SentencePieceProcessor(model_proto=self.segmenter)
@@ -57,14 +59,17 @@ class Folder(NamedTuple):
     @property
     def start(self) -> list[int]:
         """What the decoder reads before its first prediction."""
-        return [2, self.code_ids[1]]
+        return [self.code_ids[1]] if self.code_last else [2, self.code_ids[1]]
 
     def source(self, text: str) -> list[int]:
-        return [self.code_ids[0], *self.ids(text), 2]
+        code, ids = self.code_ids[0], self.ids(text)
+        return [*ids, 2, code] if self.code_last else [code, *ids, 2]
 
 
-def build(path: Path, kind: str, symbols: list[str], files: dict[str, Any], codes: tuple[str, str]) -> Folder:
-    config: Config = {**CONFIG, **TYPES[kind][0], "vocab_size": len(symbols) + 3}
+def build(
+    path: Path, kind: str, symbols: list[str], files: dict[str, Any], codes: tuple[str, str], **keys: Any
+) -> Folder:
+    config: Config = {**CONFIG, **TYPES[kind][0], "vocab_size": len(symbols) + 3, **keys}
     arrays = tensors(kind, config, len(symbols) + 3)
     write_folder(path, kind, files, arrays, config)
     return Folder(path, symbols, codes, Reference(kind, config, arrays), files["sentencepiece.bpe.model"])
@@ -90,8 +95,25 @@ def m2m100(path: Path, segmenter: bytes, languages: tuple[str, str] = ("en", "fr
     return build(path, "m2m_100", symbols, files, languages)
 
 
+def mbart(
+    path: Path, segmenter: bytes, codes: tuple[str, ...] = ("en_XX", "fr_XX", "de_DE"), *, code_last: bool
+) -> Folder:
+    """From the first to the second of these languages."""
+    symbols = [*FAIRSEQ, *pieces_of(segmenter), *codes, "<mask>"]
+    added = [{"id": symbols.index(name), "content": name} for name in ("<s>", *codes, "<mask>")]
+    files = {"sentencepiece.bpe.model": segmenter, "tokenizer.json": {"added_tokens": added}}
+    start = symbols.index(codes[1]) if code_last else 2
+    folder = build(path, "mbart", symbols, files, (codes[0], codes[1]), decoder_start_token_id=start)
+    return folder._replace(code_last=code_last)
+
+
 Maker = Callable[[Path, bytes], Folder]
-KINDS: dict[str, Maker] = {"nllb": nllb, "m2m100": m2m100}
+KINDS: dict[str, Maker] = {
+    "nllb": nllb,
+    "m2m100": m2m100,
+    "mbart50": partial(mbart, code_last=False),
+    "mbart25": partial(mbart, code_last=True),
+}
 
 
 @pytest.fixture(scope="module")
@@ -139,14 +161,16 @@ def test_the_code_of_the_source_is_no_word_of_it(folder: Folder, tmp_path: Path)
     (source,) = translation.sources
     assert source.words == ["the", "cat", "sat"]
     assert source.by_symbol is not None
-    assert source.by_symbol.symbols[0] == folder.symbols[folder.code_ids[0]]
-    assert source.by_symbol.symbols[-1] == "</s>"
+    first, *_, before_end, end = source.by_symbol.symbols
+    assert first == ("\u2581the" if folder.code_last else folder.symbols[folder.code_ids[0]])
+    assert (before_end == "</s>") == folder.code_last
+    assert end == "</s>"
 
 
 def test_codes_are_read_from_each_file_that_may_have_them(folder: Folder) -> None:
     """In one with numbers, which may leave some out, and in the list of older versions."""
     wanted = table.read(folder.path, languages=folder.codes).source.symbols
-    first = next(number for number, symbol in enumerate(folder.symbols) if "eng" in symbol or symbol == "__en__") - 1
+    first = next(number for number, symbol in enumerate(folder.symbols) if symbol in ("deu_Latn", "__de__", "en_XX"))
     numbered = [{"id": number, "content": symbol} for number, symbol in enumerate(folder.symbols) if number >= first]
     entries = {
         "tokenizer.json": {"added_tokens": numbered},
@@ -162,9 +186,12 @@ def test_codes_are_read_from_each_file_that_may_have_them(folder: Folder) -> Non
 def test_what_the_decoder_reads_first_is_in_the_configuration(folder: Folder, tmp_path: Path) -> None:
     config = Run.load(imported(folder, tmp_path / "run")).config
     source, target = folder.code_ids
-    assert config.text.source.prefix == (folder.symbols[source],)
+    code, around = folder.symbols[source], (config.text.source.prefix, config.text.source.suffix)
+    assert around == (((), ("</s>",)) if folder.code_last else ((code,), ()))
+    start, normalization = ("prefix", "length") if folder.code_last else ("eos", "prefixed")
+    assert config.model.start_symbol == start
     assert config.model.target_prefix == (folder.symbols[target],)
-    assert config.search.options["normalization"] == "prefixed"
+    assert config.search.options["normalization"] == normalization
 
 
 def test_weights_may_be_in_several_files(folder: Folder, tmp_path: Path) -> None:
@@ -201,7 +228,8 @@ def test_copies_of_tied_tensors_are_read_once(folder: Folder) -> None:
     weights = load_file(path)
     table_names = ["model.shared.weight", "model.encoder.embed_tokens.weight", "lm_head.weight"]
     shared = weights.pop(table_names[0])
-    positions = {"model.encoder.embed_positions.weights": torch.zeros(3, 8)}
+    computed = {"model.encoder.embed_positions.weights": torch.zeros(3, 8)}
+    positions = {} if folder.reference.kind == "mbart" else computed
     for names in (table_names, table_names[1:], table_names[2:]):
         save_file({**weights, **positions, **{name: shared.clone() for name in names}}, path)
         read = table.read(folder.path, languages=folder.codes).tensors
@@ -214,7 +242,7 @@ def test_copies_of_tied_tensors_are_read_once(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("name", "contents", "message"),
     [
-        ("config.json", {"model_type": "pegasus"}, "model_type: expected marian or m2m_100"),
+        ("config.json", {"model_type": "pegasus"}, "model_type: expected marian or m2m_100 or mbart"),
         ("tokenizer_config.json", {"legacy_behaviour": True}, "legacy_behaviour: expected false, found true"),
         ("special_tokens_map.json", {}, "expected codes of languages in tokenizer.json, found none"),
         ("special_tokens_map.json", {"additional_special_tokens": [1]}, "expected a list of symbols"),

@@ -147,6 +147,9 @@ def test_the_symbols_before_a_target_are_given(options: dict[str, Any]) -> None:
     for start in ("bos", "eos"):
         plain = build_model(start_symbol=start, **options)
         model = build_model(start_symbol=start, target_prefix=["5", "8"], **options)
+        alone = build_model(start_symbol="prefix", target_prefix=["</s>", "5", "8"], **options)
+        if start == "eos":
+            assert torch.equal(alone(BATCH).features, model(BATCH).features)
         assert model.start_id == 8
         targets = [[4, 6], [7], [5, 8, 4]]
         batch, longer = pairs([[4, 5], [6, 7, 8], [5]], targets), pairs([[4, 5], [6, 7, 8], [5]], prefixed(targets))

@@ -62,6 +62,13 @@ def m2m100(folder: Path, segmenter: bytes) -> None:
     test_multilingual.m2m100(folder, huggingface_models.learn_pieces(lines))
 
 
+def mbart(folder: Path, segmenter: bytes) -> None:
+    """With the code of the source behind its end."""
+    lines = [line for side in ("en", "fr") for line in (folder.parent / f"train.{side}").read_text("utf-8").split("\n")]
+    codes = ("en", "fr", "de")
+    test_multilingual.mbart(folder, huggingface_models.learn_pieces(lines), codes, code_last=True)
+
+
 SSRU = {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"}
 MODELS: dict[str, Callable[[Path, bytes], None]] = {
     "transformer": lambda folder, segmenter: marian(folder, segmenter, {}),
@@ -72,6 +79,7 @@ MODELS: dict[str, Callable[[Path, bytes], None]] = {
     ),
     "huggingface": huggingface,
     "m2m100": m2m100,
+    "mbart": mbart,
 }
 
 

@@ -110,6 +110,7 @@ def test_what_makes_no_other_symbols_may_differ(
             {"text.target.prefix": ["<2de>"], "text.source.prefix": ["<2de>"]},
             "text.target.prefix: only for sources; see model.target_prefix",
         ),
+        ({"model.start_symbol": "prefix"}, "model.start_symbol: 'prefix' requires model.target_prefix"),
         ({"model.attention.terms": ["coverage", "coverage"]}, "model.attention.terms.1: 'coverage' is listed twice"),
         (
             {"training.penalties": "coverage", "model.attention.score": "none"},
