@@ -16,7 +16,7 @@ from dragoman.search.beam import Beam
 from dragoman.search.constraints import Constraint, NoUnknown, NoUnknownInSentences
 from dragoman.search.greedy import Greedy
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.limits import check_number
+from dragoman.search.limits import refuse_nan
 from dragoman.search.search import Search
 from dragoman.search.search_engine import SearchEngine, SearchRequest
 
@@ -151,7 +151,7 @@ class CTranslate2Engine(SearchEngine):
         for number, (names, score) in enumerate(zip(result.hypotheses, result.scores, strict=True)):
             ids = [self._ids[name] for name in names]
             is_whole = ids[-1] == EOS and not (sentence.prefix or sentence.least or request.details)
-            total = check_number(score) * len(ids) ** penalty if is_whole else None
+            total = refuse_nan(score) * len(ids) ** penalty if is_whole else None
             attention = np.zeros((len(ids), len(sentence.source)), np.float32)
             if request.details:
                 attention[:] = result.attention[number]
@@ -189,7 +189,7 @@ class CTranslate2Engine(SearchEngine):
             targets = [[self._target[symbol] for symbol in draft.symbols] for draft in drafts]
             sources = [draft.sentence.source for draft in drafts]
             for result in self._translator.score_batch(sources, targets, max_input_length=0):
-                yield tuple(map(check_number, result.log_probs))
+                yield tuple(map(refuse_nan, result.log_probs))
 
 
 def _forbids_unknown(constraints: Sequence[Constraint], sentences: int) -> list[bool]:
