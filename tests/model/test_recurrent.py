@@ -138,7 +138,7 @@ def test_every_parameter_gets_a_gradient(kind: str, layer_norm: str) -> None:
 
 
 @pytest.mark.spec("J10")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["rnn", "lstm", "gru", "gru_an"])
 @pytest.mark.parametrize("norm", NORMS)
 def test_a_normalized_step_is_the_printed_equation(norm: str, kind: str) -> None:
     """For an LSTM with the standard norm, that is Ba, Kiros and Hinton's (20)-(22)."""
