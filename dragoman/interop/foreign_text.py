@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -58,6 +58,7 @@ def build_side(
     *,
     prefix: Sequence[str] = (),
     suffix: Sequence[str] = (),
+    lowercase: bool = False,
 ) -> tuple[Side, RowOrder]:
     """The text of one side, between `prefix` and `suffix`, and the order of its rows. `size` is the number of symbols
     of the model, which may have more than the vocabulary; `segmenter` is the sentencepiece model of a vocabulary of
@@ -70,12 +71,12 @@ def build_side(
     order = RowOrder(vocabulary, size, left_out)
     count = len(vocabulary.symbols)
     symbols = [vocabulary.symbols[n] if n < count else f"<unused {n}>" for n in order.numbers]
-    pipeline = _pipeline(vocabulary, symbols, segmenter, {"prefix": prefix, "suffix": suffix})
+    pipeline = _pipeline(vocabulary, symbols, segmenter, {"prefix": prefix, "suffix": suffix, "lowercase": lowercase})
     return Side(pipeline, tuple(symbols)), order
 
 
 def _pipeline(
-    vocabulary: ForeignVocabulary, symbols: Sequence[str], segmenter: Path, around: Mapping[str, Sequence[str]]
+    vocabulary: ForeignVocabulary, symbols: Sequence[str], segmenter: Path, options: Mapping[str, Any]
 ) -> TextPipeline:
     """Pieces of sentencepiece, or else words between spaces."""
     model = vocabulary.model
@@ -84,11 +85,11 @@ def _pipeline(
             raise UserError(f"{vocabulary.path}: has pieces of sentencepiece: expected {segmenter}, found no such file")
         model = segmenter.read_bytes()
     if model is None:
-        pipeline = TextPipeline(lowercase=False, pretokenizer="whitespace", tokenizer=Spec("word"), **around)
+        pipeline = TextPipeline(pretokenizer="whitespace", tokenizer=Spec("word"), **options)
         assert isinstance(pipeline.tokenizer, Words)
         pipeline.tokenizer.set_inventory(symbols)
         return pipeline
-    pipeline = TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec("sentencepiece"), **around)
+    pipeline = TextPipeline(pretokenizer="punctuation", tokenizer=Spec("sentencepiece"), **options)
     assert isinstance(pipeline.tokenizer, SentencePiece)
     silent = [symbol for symbol in symbols if symbol in vocabulary.silent]
     try:

@@ -1,7 +1,7 @@
 """Files of a Hugging Face folder: keys of JSON, and tensors, in one file or in several."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 
 from dragoman.errors import UserError
 from dragoman.interop.foreign_model import Array
+from dragoman.interop.foreign_options import ForeignOptions
 
 CONFIG: Final = "config.json"
 WEIGHTS: Final = ("model.safetensors", "pytorch_model.bin")
@@ -84,40 +85,8 @@ def _read_tensors(path: Path) -> dict[str, Array]:
     return arrays
 
 
-class HuggingFaceOptions:
+class HuggingFaceOptions(ForeignOptions):
     """The keys of `config.json`."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.values = read_json(path)
-
-    def refuse(self, key: str, expected: str) -> UserError:
-        """The error for a value."""
-        return UserError(f"{self.path}: {key}: expected {expected}, found {str(self.values.get(key))[:60]}")
-
-    def choice(self, key: str, values: Sequence[str]) -> str:
-        """One of these values."""
-        if self.values.get(key) not in values:
-            raise self.refuse(key, " or ".join(values))
-        return str(self.values[key])
-
-    def number(self, *keys: str, least: int = 1) -> int:
-        """A number, of the first of these keys that is there."""
-        key = next((name for name in keys if self.values.get(name) is not None), keys[0])
-        value = self.values.get(key)
-        if type(value) is not int or not least <= value < 10_000_000:
-            raise self.refuse(key, f"a number of at least {least}")
-        return value
-
-    def flag(self, key: str, default: bool) -> bool:
-        """True or false; `default` if the key is missing."""
-        value = self.values.get(key, default)
-        if not isinstance(value, bool):
-            raise self.refuse(key, "true or false")
-        return value
-
-    def expect(self, values: Mapping[str, bool]) -> None:
-        """UserError unless these keys have these values, where they are there."""
-        for key, value in values.items():
-            if self.flag(key, value) != value:
-                raise self.refuse(key, str(value).lower())
+        super().__init__(path, read_json(path))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.errors import UserError
-from dragoman.interop import huggingface, marian
+from dragoman.interop import huggingface, joeynmt, marian
 from dragoman.interop.foreign_model import ForeignModel
 
 
@@ -24,9 +24,11 @@ def read(
         raise UserError(f"--vocabulary: expected one or two files, found {len(vocabularies)}")
     if model := huggingface.find_model(source):
         return huggingface.read(model, vocabularies, positions, languages)
+    if model := joeynmt.find_model(source):
+        return joeynmt.read(model, vocabularies)
     if model := marian.find_model(source):
         return marian.read(model, vocabularies)
     raise UserError(
-        f"{source}: expected a model of Marian (.npz or .bin with its vocabularies) or a folder of Hugging Face "
-        "(config.json and model.safetensors), found none"
+        f"{source}: expected a model of Marian (.npz or .bin with its vocabularies), a folder of Hugging Face "
+        "(config.json and model.safetensors) or of JoeyNMT (config.yaml and best.ckpt), found none"
     )

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -48,6 +48,16 @@ def read(path: Path) -> ForeignVocabulary:
         symbols = _by_id(path, _entries(path))
     else:
         symbols = [line.rstrip() for line in read_lines(path)]
+    places = check_symbols(path, symbols)
+    end = next((places[name] for name in ENDS if name in places), None)
+    unknown = next((places[name] for name in UNKNOWNS if name in places), None)
+    if end is None or unknown is None:
+        raise UserError(f"{path}: expected the symbols {ENDS[0]} and {UNKNOWNS[0]}, found {len(symbols):,} others")
+    return ForeignVocabulary(path, tuple(symbols), end, unknown)
+
+
+def check_symbols(path: Path, symbols: Sequence[str]) -> dict[str, int]:
+    """The ids of symbols. UserError if one comes twice."""
     places: dict[str, int] = {}
     for number, symbol in enumerate(symbols):
         if symbol in places:
@@ -55,11 +65,7 @@ def read(path: Path) -> ForeignVocabulary:
                 f"{path}: symbol {symbol[:40]!r}: expected once, found with ids {places[symbol]} and {number}"
             )
         places[symbol] = number
-    end = next((places[name] for name in ENDS if name in places), None)
-    unknown = next((places[name] for name in UNKNOWNS if name in places), None)
-    if end is None or unknown is None:
-        raise UserError(f"{path}: expected the symbols {ENDS[0]} and {UNKNOWNS[0]}, found {len(symbols):,} others")
-    return ForeignVocabulary(path, tuple(symbols), end, unknown)
+    return places
 
 
 def _read_sentencepiece(path: Path) -> ForeignVocabulary:

@@ -9,7 +9,14 @@ import pytest
 
 from dragoman.errors import UserError
 from dragoman.interop import imported_run, table
-from tests.interop import test_huggingface, test_marian, test_marian_shortlist, test_multilingual
+from tests.interop import (
+    joeynmt_models,
+    test_huggingface,
+    test_joeynmt,
+    test_marian,
+    test_marian_shortlist,
+    test_multilingual,
+)
 from tests.interop.huggingface_models import learn_pieces
 from tests.interop.marian_models import tensors, write_bin
 from tests.interop.test_huggingface import segmenter
@@ -47,7 +54,8 @@ def folders(tmp_path: Path, segmenter: bytes) -> list[Path]:
     huggingface, *_ = test_huggingface.folder_of(tmp_path / "huggingface", segmenter)
     (huggingface / "generation_config.json").write_text('{"num_beams": 4}', "utf-8")
     m2m100 = test_multilingual.m2m100(tmp_path / "m2m100", learn_pieces(), ("source", "target")).path
-    return [npz, converted, huggingface, m2m100]
+    joey = joeynmt_models.write(tmp_path / "joey", joeynmt_models.build(test_joeynmt.PLAIN))
+    return [npz, converted, huggingface, m2m100, joey]
 
 
 def damaged(contents: bytes, draw: random.Random) -> bytes:
