@@ -40,6 +40,7 @@ class Pipeline(NamedTuple):
     risk: "MinimumBayesRisk | None"
     reranker: "Reranker | None"
     transforms: "Sequence[TextTransform]"
+    details: bool  # whether more is written than texts and scores
 
 
 def load_pipeline(options: TranslateOptions, *, whole: bool = False) -> Pipeline:
@@ -52,6 +53,7 @@ def load_pipeline(options: TranslateOptions, *, whole: bool = False) -> Pipeline
 
     runs = options.runs
     constraints, risk = _constraints(options, runs, whole=whole), _risk(options)
+    details = whole or options.detailed
     further = transforms(options)
     translator = load(
         runs,
@@ -72,7 +74,7 @@ def load_pipeline(options: TranslateOptions, *, whole: bool = False) -> Pipeline
     if options.pivot and not translator.marks:
         raise UserError("--pivot: requires a multilingual run (data.pairs)")
     search = sources.search_of(translator, options.search, options.beam)
-    return Pipeline(translator, search, constraints, risk, _reranker(options, translator), further)
+    return Pipeline(translator, search, constraints, risk, _reranker(options, translator), further, details)
 
 
 def _constraints(options: TranslateOptions, runs: Sequence[Path], *, whole: bool) -> "LexicalConstraints":
@@ -154,8 +156,7 @@ def translated(
         constraints=pipeline.constraints,
         risk=pipeline.risk,
         rerank=rerank,
-        # Of plain lines, only texts and scores are written.
-        details=whole or options.detailed or bool(pipeline.risk or rerank),
+        details=pipeline.details or bool(pipeline.risk or rerank),
     )
     warn(places, (translation.left_out for translation in translations))
     if options.min_confidence is not None:
