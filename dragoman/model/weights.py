@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -134,20 +134,24 @@ def average_weights(paths: Sequence[Path], shares: Sequence[float] = ()) -> dict
     """
     if not paths:
         raise UserError("no weights to average")
-    total: dict[str, Tensor] = {}
-    first: dict[str, Tensor] = {}
     shares = shares or [1.0] * len(paths)
-    for path, share in zip(paths, shares, strict=True):
-        tensors, _ = read_tensors(path)
-        first = first or tensors
-        if {name: tensor.shape for name, tensor in tensors.items()} != {name: t.shape for name, t in first.items()}:
+    shapes = read_shapes(paths[0])
+    for path in paths[1:]:
+        if read_shapes(path) != shapes:
             raise UserError(f"{path}: weights of another model than {paths[0]}")
-        for name, tensor in tensors.items():
-            if tensor.is_floating_point():
-                total[name] = total.get(name, torch.zeros((), dtype=torch.float64)) + share * tensor.double()
-            elif not torch.equal(tensor, first[name]):
-                raise UserError(f"{path}: {name} differs from that of {paths[0]}, and integers cannot be averaged")
-    return {
-        name: (total[name] / sum(shares)).to(parameter.dtype) if name in total else parameter
-        for name, parameter in first.items()
-    }
+    with ExitStack() as opened:
+        files = [opened.enter_context(_open_tensors(path))[0] for path in paths]
+        # One after the other: all tensors of all files may not fit into memory.
+        return {name: _mean([file.get_tensor(name) for file in files], shares, name, paths) for name in shapes}
+
+
+def _mean(tensors: Sequence[Tensor], shares: Sequence[float], name: str, paths: Sequence[Path]) -> Tensor:
+    """The mean of a tensor of several files."""
+    first = tensors[0]
+    if first.is_floating_point():
+        total = sum(share * tensor.double() for share, tensor in zip(shares, tensors, strict=True))
+        return (torch.as_tensor(total) / sum(shares)).to(first.dtype)
+    for path, tensor in zip(paths, tensors, strict=True):
+        if not torch.equal(tensor, first):
+            raise UserError(f"{path}: {name} differs from that of {paths[0]}, and integers cannot be averaged")
+    return first.clone()  # the file may change or go

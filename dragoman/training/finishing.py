@@ -29,6 +29,9 @@ def finish(run: Training) -> None:
 
     The row of figures comes last, the run's own after that of its reverse: it marks a run as finished.
     """
+    # Three times as large as the model, and no longer needed.
+    run.optimizer.zero_grad()
+    run.optimizer.state.clear()
     validations = _choose_weights(run)
     weights = describe_weights(read_note(run.folder.weights()))  # of the same steps in both directions
     for direction, validation in zip(run.directions, validations, strict=True):
