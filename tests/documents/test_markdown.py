@@ -55,6 +55,7 @@ def written(text: str, say: Say = backwards) -> str:
         ("one $x^2$ two\n", "TWO $x^2$ ONE\n"),
         ("one ~~two~~\n", "~~TWO~~ ONE\n"),
         ("one two<br>six nine\n", "TWO ONE<br>NINE SIX\n"),
+        ("one <me@x.y> two<br>six nine\n", "TWO <me@x.y> ONE<br>NINE SIX\n"),
         ("> one two<br />\n> six nine\n", "> TWO ONE<br />\n> NINE SIX\n"),
         ("| one two<br>six nine | ten |\n|---|---|\n", "| TWO ONE<br>NINE SIX | TEN |\n|---|---|\n"),
         ("one **two<br>six** nine\n", "NINE **<br>SIX TWO** ONE\n"),
