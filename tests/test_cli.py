@@ -173,8 +173,10 @@ def test_help_lists_every_command() -> None:
         (["average", "run", "-o", "-"], "Invalid value for '--output' / '-o': expected the name of a file"),
         (["init", "a.en", "a.de", "-o", "-"], "Invalid value for '--output' / '-o': expected the name of a file"),
         (["average", "run"], "Missing option '--output'"),
-        (["export", "run"], "nothing to export: use --onnx"),
-        (["export", "run", "--quantization", "int8"], "nothing to export: use --onnx"),
+        (["export", "run"], "expected one of --onnx, --ctranslate2, --marian"),
+        (["export", "run", "--quantization", "int8"], "requires --onnx, --ctranslate2 or --argos"),
+        (["export", "run", "--onnx", "--ctranslate2"], "found onnx and ctranslate2"),
+        (["export", "run", "--marian"], "--marian requires --output"),
         (["export", "run", "--onnx", "--quantization", "int16"], "expected --quantization int8, found int16"),
         (
             ["score", "run", "a", "b", "--json", "--per-symbol"],

@@ -93,8 +93,9 @@ def specification(model: Seq2Seq, source: Vocabulary, target: Vocabulary) -> Any
     encoder, decoder = model.source_encoders[0].encoder, model.decoder
     assert isinstance(encoder, SelfAttentionEncoder)
     assert isinstance(decoder, SelfAttentionDecoder)
-    # The reported attention is the mean of all heads (0) of the last layer, or that of the first (1), as ours.
-    alignment = {"alignment_layer": -1, "alignment_heads": decoder.layers[-1].cross.alignment_head or 0}
+    # The reported attention is the mean of all heads (0) of a layer, or that of the first (1), as ours.
+    heads = decoder.layers[-1].cross.alignment_head or 0
+    alignment = {"alignment_layer": decoder.alignment_layer - 1, "alignment_heads": heads}
     halves = (
         specs.TransformerEncoderSpec(**_options(encoder)),
         specs.TransformerDecoderSpec(**_options(decoder) | alignment),

@@ -85,6 +85,11 @@ class TensorMap:
                 raise UserError(f"{self.path}: tensor {name!r}: expected the numbers of {present[0]!r}, found others")
         return tensor
 
+    def take_sum(self, names: Sequence[str], shape: Sequence[int]) -> Array:
+        """The sum of some tensors, which are one of ours."""
+        total: Array = np.sum([self.take(name, shape) for name in names], 0)
+        return total
+
     def leave_out(self, *names: str) -> None:
         """Mark tensors as used that are computed here, if the file has them."""
         self.used.update(names)

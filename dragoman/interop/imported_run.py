@@ -41,7 +41,7 @@ def write(foreign: ForeignModel, path: Path, languages: tuple[str, str], license
         "files": {file.name: compute_sha256(file) for file in foreign.files},
         "license": license_name,
     }
-    with _new_folder(path) as place:
+    with new_folder(path) as place:
         folder = RunFolder(place)
         proof = {"program": PROGRAM, "version": __version__, "form": FORM, "imported": origin}
         _write(folder.mark, json.dumps(proof) + "\n")
@@ -87,7 +87,7 @@ def _language(name: str, side: Side) -> Language:
 
 
 @contextmanager
-def _new_folder(path: Path) -> Iterator[Path]:
+def new_folder(path: Path) -> Iterator[Path]:
     """A folder beside the new one, which takes its place when all is written."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UserError(f"{path}: exists already; choose another folder")

@@ -137,6 +137,26 @@ def configuration(options: MarianOptions, tensors: Mapping[str, Array]) -> dict[
     }
 
 
+def options_of(encoder: Mapping[str, Any], decoder: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a model of these halves, the inverse of `configuration`; none for halves of another kind."""
+    if "cell" not in encoder or "cell" not in decoder:
+        return {}
+    return {
+        "type": "s2s",
+        "layer-normalization": decoder["layer_norm"] != "none",
+        "dim-rnn": encoder["size"],
+        "enc-cell": encoder["cell"],
+        "enc-depth": encoder["layers"],
+        "enc-type": "alternating" if encoder["alternating"] else "bidirectional",
+        "enc-cell-depth": 1 + encoder["transitions"],
+        "dec-cell": decoder["cell"],
+        "dec-depth": decoder["layers"],
+        "dec-cell-base-depth": 2 + decoder["transitions"],
+        "dec-cell-high-depth": 1 + decoder["upper_transitions"],
+        "skip": decoder["residual"],
+    }
+
+
 def _gru_gates(tensors: TensorMap, name: str, rows: int, size: int) -> Array:
     return np.concatenate([tensors.take(name, (rows, 2 * size)), tensors.take(f"{name}x", (rows, size))], 1)
 
@@ -226,9 +246,9 @@ class _Tensors:
                 self.linear(f"decoder.features.mix.maps.{ours}", *names)
             return
         matrices = [self.tensors.take(f"{LOGIT}_W{number}", (rows, self.embedding)).T for number, rows in inputs]
-        biases = [self.tensors.take(f"{LOGIT}_b{number}", (1, self.embedding))[0] for number, _ in inputs]
+        biases = self.tensors.take_sum([f"{LOGIT}_b{number}" for number, _ in inputs], (1, self.embedding))
         self.tensors.put("decoder.features.mix.weight", np.concatenate(matrices, 1))
-        self.tensors.put("decoder.features.mix.bias", np.sum(biases, 0))
+        self.tensors.put("decoder.features.mix.bias", biases[0])
 
 
 def parameters(

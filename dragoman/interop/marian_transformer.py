@@ -83,6 +83,34 @@ def configuration(options: MarianOptions, tensors: Mapping[str, Array]) -> dict[
     }
 
 
+def options_of(encoder: Mapping[str, Any], decoder: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a model of these halves, the inverse of `configuration`; none for halves of another kind."""
+    if "norm_epsilon" not in encoder or "norm_epsilon" not in decoder:
+        return {}
+    before = encoder["norm"] == "before"
+    final = before if encoder["final_norm"] is None else encoder["final_norm"]
+    cell = decoder["autoregression"] if decoder["autoregression"] in CELLS else ""
+    activations = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
+    defaults = {name: values[0] for name, values in SUPPORTED.items()}
+    return {
+        **defaults,
+        "type": "transformer",
+        "enc-depth": encoder["layers"],
+        "dec-depth": decoder["layers"],
+        "transformer-heads": encoder["heads"],
+        "transformer-dim-ffn": encoder["hidden"] or 4 * encoder["size"],
+        "transformer-ffn-activation": activations.get(encoder["activation"], "relu"),
+        "transformer-preprocess": "n" if before else "",
+        "transformer-postprocess": "da" if before else "dan",
+        "transformer-postprocess-top": "n" if final else "",
+        "transformer-postprocess-emb": "nd" if encoder["embedding_norm"] else "d",
+        "transformer-train-position-embeddings": encoder["positions"] == "learned",
+        "transformer-decoder-autoreg": "rnn" if cell else "self-attention",
+        "transformer-guided-alignment-layer": str(decoder["alignment_layer"] or "last"),
+        "dec-cell": cell or "gru",
+    }
+
+
 def _alignment_layer(options: MarianOptions) -> int | None:
     """The layer whose attention is the alignment; None for the last."""
     name = "transformer-guided-alignment-layer"

@@ -80,8 +80,14 @@ class SentencePiece(PieceTokenizer):
     def surfaces(self, symbols: Sequence[str]) -> list[str]:
         return super().surfaces(["" if symbol in self._silent else symbol for symbol in symbols])
 
+    @property
+    def serialized(self) -> bytes:
+        """The file of the model."""
+        model: bytes = self._processor.serialized_model_proto()
+        return model
+
     def learned(self) -> bytes:
-        model = base64.b64encode(self._processor.serialized_model_proto()).decode()
+        model = base64.b64encode(self.serialized).decode()
         contents = {"symbols": self._inventory, "model": model}
         if self._silent:
             contents["silent"] = sorted(self._silent)

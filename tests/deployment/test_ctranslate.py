@@ -174,8 +174,9 @@ def test_hypotheses_are_ours(search: Any, tmp_path: Path) -> None:
                 np.testing.assert_allclose(one.attention[0], same.attention[0], atol=1e-5)
 
 
-def test_the_attention_of_the_first_head_is_ours(tmp_path: Path) -> None:
-    model = transformer(decoder={"alignment_head": 1})
+@pytest.mark.parametrize("options", [{"alignment_head": 1}, {"alignment_layer": 1}])
+def test_the_attention_of_one_head_or_layer_is_ours(options: dict[str, Any], tmp_path: Path) -> None:
+    model = transformer(decoder=options)
     engine = CTranslate2Engine(converted(model, tmp_path), "", WORDS, WORDS)
     search = Greedy(length_ratio=1)
     for ours, theirs in zip(search(model, (pad_tokens(SOURCES),)), engine.find(request(search, model)), strict=True):

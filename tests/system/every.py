@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.evaluation.human import blinding
+from dragoman.interop import imported_run, table
 from dragoman.run.folder import PARTS
 from dragoman.serving.corrections import Correction, Corrections
 from dragoman.training import checks, session
@@ -176,6 +177,13 @@ COMMANDS = {
         ("pictures.npy",),
     ),
     "export": Command("export runs/toy --onnx", r"runs/toy/onnx(/.*)?"),
+    "export for CTranslate2": Command("export runs/imported --ctranslate2", r"runs/imported/ctranslate2(/.*)?"),
+    "export for Marian": Command(
+        "export runs/imported --marian -o out", r"(out|\.out-\w+)(/.*)?", ("out/vocab.yml", "out/decoder.yml")
+    ),
+    "export for Hugging Face of words": Command("export runs/imported --huggingface -o out", refused=True),
+    "export over a folder": Command("export runs/imported --marian -o mine", refused=True),
+    "export over a file": Command("export runs/imported --argos -o test.en", refused=True),
     "demo": Command("demo shown", r"shown(/.*)?"),
     "demo in a folder of others": Command("demo mine", refused=True),
     "demo of what is installed": Command("demo played --installed de", r"played(/.*)?", PLAYED),
@@ -227,6 +235,7 @@ def furnish(folder: Path) -> Path:
     (folder / "terms.tsv").write_text("one\tsix\ntwo\tdeux\n", "utf-8")
     (folder / "names").write_text("three\n", "utf-8")
     test_marian.folder_of(folder / "marian", test_marian.PLAIN)
+    imported_run.write(table.read(folder / "marian"), folder / "runs/imported", ("en", "fr"), "")
     _paint(folder)
     (folder / "mine/config.yaml").write_text(f"# Mine, with remarks.\n{config}", "utf-8")
     (folder / "mine/data/header.json").write_text('{"version": 1}', "utf-8")
@@ -265,6 +274,7 @@ def lacking() -> dict[str, str]:
         "features": "timm",
         "evaluate through another task": "sklearn",
         "export": "onnxscript",
+        "export for CTranslate2": "ctranslate2",
         "align without a run": "thot",
         "dictionary without a run": "thot",
     }

@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,33 @@ def test_an_imported_run_is_exported(imported: Shell) -> None:
     plain = works(imported, "translate", run, "test.en", "--search", "greedy")
     works(imported, "export", run, "--onnx")
     assert works(imported, "translate", run, "test.en", "--engine", "onnx", "--search", "greedy") == plain
+
+
+@pytest.mark.slow
+def test_an_imported_run_is_exported_for_other_programs(imported: Shell) -> None:
+    """What comes back is the same run; what another program does not have is refused."""
+    run = "runs/parent"
+    plain = works(imported, "translate", run, "test.en", "--search", "greedy")
+    config = (imported.folder / run / "config.yaml").read_text("utf-8")
+    is_of_marian = "positions: fairseq" not in config
+    is_transformer = is_of_marian and "kind: rnn" not in config and "ssru" not in config
+    assert imported("export", run, "--marian", "-o", "marian").code == (0 if is_of_marian else 1)
+    if is_of_marian:
+        works(imported, "import", "marian", "--source", "en", "--target", "fr", "-o", "runs/back")
+        assert works(imported, "translate", "runs/back", "test.en", "--search", "greedy") == plain
+    for name in ("huggingface", "argos", "ctranslate2"):
+        if name != "huggingface" and find_spec("ctranslate2") is None:
+            continue
+        output = [] if name == "ctranslate2" else ["-o", f"out.{name}"]
+        outcome = imported("export", run, f"--{name}", *output)
+        assert outcome.code == (0 if is_transformer else 1), outcome
+        assert (imported.folder / f"out.{name}").exists() == (is_transformer and bool(output))
+    if is_transformer:
+        works(imported, "import", "out.huggingface", "--source", "en", "--target", "fr", "-o", "runs/again")
+        assert works(imported, "translate", "runs/again", "test.en", "--search", "greedy") == plain
+    if is_transformer and find_spec("ctranslate2"):
+        options = ["--engine", "ctranslate2", "--search", "greedy"]
+        assert works(imported, "translate", run, "test.en", *options) == plain
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """Options of the commands that measure, tune and report."""
 
-from tests.system.options.effects import Effect, Effects, instead
+from tests.system.options.effects import Done, Effect, Effects, instead
 from tests.system.options.of_preparing import called, computing
 
 EVALUATE = "evaluate train.fr -i train.mt"
@@ -21,6 +21,11 @@ FORWARD = "augment forward runs/toy few.en -o new"
 NAMES = "--source-name en --target-name fr"
 COPY = f"augment copy few.fr -o new {NAMES}"
 NOISE = f"augment noise few.en few.fr -o new {NAMES}"
+
+
+def written(done: Done) -> object:
+    """The function that writes an export, and where it writes."""
+    return [(call.function, call.arguments[1]) for call in done.of("_export.write")]
 
 
 def _names(words: str) -> dict[str, Effect]:
@@ -147,6 +152,10 @@ TABLE: dict[str, Effects] = {
     "export": {
         "--onnx": Effect("export runs/toy", "--onnx", "code"),
         "--ctranslate2": Effect("export runs/toy", "--ctranslate2", called, "--onnx"),
+        "--marian": Effect("export runs/toy -o other", "--marian", written, "--argos", "marian_export"),
+        "--huggingface": Effect("export runs/toy -o other", "--huggingface", written, "--argos", "huggingface_export"),
+        "--argos": Effect("export runs/toy -o other", "--argos", written, "--marian", "argos_export"),
+        "--output": Effect("export runs/toy --marian", "--output other", written, "-o second", "other"),
         "--quantization": Effect("export runs/toy --onnx", "--quantization int8", called, "", "'int8': True"),
         "--weights": Effect("export runs/toy --onnx", "--weights first", called, "", "'first'"),
         "--threads": computing("export runs/toy --onnx"),

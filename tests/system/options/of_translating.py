@@ -81,6 +81,10 @@ WATCHED = {
     "export": (
         Watch("dragoman.deployment.export.write", lambda run, *_, **__: run.folder.path),
         Watch("dragoman.deployment.ctranslate.write", lambda run, *_: run.folder.path),
+        *(
+            Watch(f"dragoman.interop.{name}_export.write", lambda run, *_: run.folder.path)
+            for name in ("marian", "huggingface", "argos")
+        ),
     ),
 }
 
