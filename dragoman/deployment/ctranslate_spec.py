@@ -8,7 +8,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from dragoman.data.vocabulary import BOS, PAD, SPECIALS, Vocabulary
+from dragoman.data.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
 from dragoman.model.attention.attention import GlobalAttention
 from dragoman.model.attention.normalizers import Softmax
 from dragoman.model.attention.scores import ScaledDotScore
@@ -17,9 +17,10 @@ from dragoman.model.embedding import Embedding, LookupEmbedding
 from dragoman.model.encoder.transformer_encoder import SelfAttentionEncoder
 from dragoman.model.linear import Linear
 from dragoman.model.output.softmax import SoftmaxOutput
+from dragoman.model.positions import RelativeBias
 from dragoman.model.self_attention import SelfAttention
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.transformer_layer import Gelu, GeluSigmoid, GeluTanh, TransformerEmbedding
+from dragoman.model.transformer_layer import GatedUnit, Gelu, GeluSigmoid, GeluTanh, RmsNorm, TransformerEmbedding
 
 POSITIONS: Final = 2048  # rows of the position table: longer texts cannot be read or written
 NEVER: Final = -1e4  # the logit of a symbol that is never written
@@ -30,6 +31,8 @@ ACTIVATIONS: Final[dict[type[nn.Module], str]] = {
     GeluTanh: "GELUTanh",
     GeluSigmoid: "GELUSigmoid",
 }
+
+UNKNOWN_PARTS: Final = (RelativeBias, RmsNorm, GatedUnit)
 
 Half: TypeAlias = SelfAttentionEncoder | SelfAttentionDecoder
 Array: TypeAlias = npt.NDArray[np.float32]
@@ -55,7 +58,7 @@ def unknown_part(model: Seq2Seq) -> str:
                 return f"the attention {type(part).__name__}"
         if layer.cross.alignment_head not in (None, 1):
             return f"alignment_head: {layer.cross.alignment_head}"
-    if model.read_first:
+    if model.read_first or model.start_id not in (BOS, EOS):
         return "a target_prefix"
     embeddings = (model.source_encoders[0].embedding, model.target_embedding)
     if other := next((part for part in embeddings if not isinstance(part, LookupEmbedding)), None):
@@ -66,6 +69,11 @@ def unknown_part(model: Seq2Seq) -> str:
 def _unknown_variant(encoder: SelfAttentionEncoder, decoder: SelfAttentionDecoder) -> str:
     """Name an option of the two halves that CTranslate2 does not have."""
     halves: tuple[Half, Half] = (encoder, decoder)
+    for part in (part for half in halves for part in half.modules()):
+        if isinstance(part, UNKNOWN_PARTS):
+            return f"the part {type(part).__name__}"
+        if isinstance(part, SelfAttention) and part.out_proj.in_features != part.out_proj.out_features:
+            return "a head_size"
     if any(not isinstance(half.entry.project, nn.Identity) for half in halves):
         return "embeddings of another size than its layers"
     if not isinstance(decoder.features, nn.Identity) or decoder.second_readout is not None:
@@ -76,7 +84,7 @@ def _unknown_variant(encoder: SelfAttentionEncoder, decoder: SelfAttentionDecode
         return "different norms in encoder and decoder"
     if len({norm.eps for half in halves for norm in half.modules() if isinstance(norm, nn.LayerNorm)}) > 1:
         return "different norm_epsilon in encoder and decoder"
-    if encoder.entry.positions.rotates != decoder.entry.positions.rotates:
+    if encoder.entry.positions.relates != decoder.entry.positions.relates:
         return "rotary positions on one side"
     return ""
 
@@ -141,7 +149,7 @@ def _options(half: Half) -> dict[str, Any]:
         "no_final_norm": isinstance(half.norm, nn.Identity),
         "activation": specs.Activation[ACTIVATIONS[type(first.feed_forward[1])]],
         "layernorm_embedding": isinstance(half.entry.norm, nn.LayerNorm),
-        **({"rotary_dim": 0} if half.entry.positions.rotates else {}),
+        **({"rotary_dim": 0} if half.entry.positions.relates else {}),
     }
 
 
@@ -150,7 +158,7 @@ def _fill_half(spec: Any, half: Half, embeddings: Any, embedding: Embedding | No
     assert isinstance(embedding, LookupEmbedding)
     embeddings.weight = _array(embedding.table)
     spec.scale_embeddings = np.float32(half.entry.scale)
-    if not half.entry.positions.rotates:
+    if not half.entry.positions.relates:
         spec.position_encodings.encodings = _positions(half.entry, embedding.size)
     for norm_spec, norm in (("layernorm_embedding", half.entry.norm), ("layer_norm", half.norm)):
         if isinstance(norm, nn.LayerNorm):

@@ -7,21 +7,24 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.model.linear import Linear
-from dragoman.model.positions import Rotations
+from dragoman.model.positions import Relations
 from dragoman.model.shapes import Bool, Float, Int
 
 
 class Reading(NamedTuple):
-    """The positions of the next T symbols, and which positions each of them sees (None = all that came before)."""
+    """The positions of the next T symbols, which positions each of them sees (None = all that came before), and how
+    many positions there are then.
+    """
 
     places: Int[Tensor, "T"]
     seen: Bool[Tensor, "T _"] | None
+    keys: int
 
 
 class Autoregression(nn.Module, ABC):
     """The block of a decoder layer that reads the symbols so far; its state is a nested tuple of tensors."""
 
-    rotates: ClassVar[bool] = False  # whether it has queries and keys, for rotary positions
+    relates: ClassVar[bool] = False  # whether it has queries and keys, for rotary and relative positions
 
     @abstractmethod
     def start(self, states: Float[Tensor, "B _ _"]) -> Any:
@@ -35,7 +38,7 @@ class Autoregression(nn.Module, ABC):
     def forward(
         self,
         states: Float[Tensor, "R T D"],
-        rotations: Rotations | None,
+        relations: Relations | None,
         seen: Bool[Tensor, "*_ T _"] | None = None,
         past: Any = None,
     ) -> tuple[Float[Tensor, "R T D"], Any]:
@@ -56,7 +59,7 @@ class LightRecurrence(Autoregression):
 
     gates: ClassVar[int]
 
-    def __init__(self, size: int, heads: int, *, bias: bool = False) -> None:
+    def __init__(self, size: int, heads: int, *, bias: bool = False, head_size: int | None = None) -> None:
         super().__init__()
         self.project = Linear(size, (1 + self.gates) * size, bias=False)  # W, F, ...
         self.bias = nn.Parameter(torch.zeros(self.gates * size))  # of the gates
@@ -72,12 +75,12 @@ class LightRecurrence(Autoregression):
         return LightState(states.new_zeros(rows, size), torch.zeros(rows, dtype=torch.long, device=states.device))
 
     def reading(self, past: LightState, steps: int) -> Reading:
-        return Reading(past.symbols[:1] + torch.arange(steps, device=past.symbols.device), None)
+        return Reading(past.symbols[:1] + torch.arange(steps, device=past.symbols.device), None, 0)
 
     def forward(
         self,
         states: Float[Tensor, "R T D"],
-        rotations: Rotations | None,
+        relations: Relations | None,
         seen: Bool[Tensor, "*_ T _"] | None = None,
         past: Any = None,
     ) -> tuple[Float[Tensor, "R T D"], LightState]:

@@ -12,6 +12,8 @@ from dragoman.model.embedding import LookupEmbedding
 from dragoman.model.shapes import Float, Int
 
 LONGEST = 1000
+BUCKETS = 32  # of distances
+FARTHEST = 128  # distances from which all share a bucket
 SLOWEST = 10_000.0  # longest wavelength of rotary and sinusoidal positions, divided by 2 pi
 
 
@@ -22,22 +24,39 @@ class Rotations(NamedTuple):
     sines: Float[Tensor, "T _"]
 
 
+class Biases(NamedTuple):
+    """What is added to the energies of each head."""
+
+    values: Float[Tensor, "K T _"]
+
+
+Relations: TypeAlias = Rotations | Biases
+
+
+class HeadSizes(NamedTuple):
+    """The size and number of the heads of self-attention, and whether these see earlier positions alone."""
+
+    size: int
+    heads: int = 1
+    causal: bool = False
+
+
 class Positions(nn.Module, ABC):
     """Positional information for self-attention; `places` are positions from 0."""
 
-    rotates: ClassVar[bool] = False  # whether it acts on queries and keys, and not on embeddings
+    relates: ClassVar[bool] = False  # whether it acts on queries and keys, and not on embeddings
 
-    def __init__(self, size: int, head_size: int, longest: int | None = None) -> None:
+    def __init__(self, size: int, heads: HeadSizes, longest: int | None = None) -> None:
         super().__init__()
         if longest is not None:
-            raise ValueError("longest requires positions: learned; other positions have no maximum length")
+            raise ValueError("longest requires positions: learned or relative; others have no maximum length")
 
     def place(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Float[Tensor, "B T E"]:
         """The embeddings with positional information added."""
         return embedded
 
-    def rotations(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Rotations | None:
-        """The rotations of queries and keys; None = no rotation."""
+    def relations(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"], keys: int) -> Relations | None:
+        """What attention adds to its equation, for queries at `places` and `keys` positions from 0; None = nothing."""
         return None
 
 
@@ -48,15 +67,15 @@ class Rotary(Positions):
     So `(R_t q) . (R_j k)` depends on t and j only through t - j (Su et al. 2021, RoFormer, (13)-(16)).
     """
 
-    rotates = True
+    relates = True
 
-    def __init__(self, size: int, head_size: int, longest: int | None = None) -> None:
-        super().__init__(size, head_size, longest)
-        if head_size % 2:
-            raise ValueError(f"requires an even head size for positions: rotary, found {head_size}")
-        self.head_size = head_size
+    def __init__(self, size: int, heads: HeadSizes, longest: int | None = None) -> None:
+        super().__init__(size, heads, longest)
+        if heads.size % 2:
+            raise ValueError(f"requires an even head size for positions: rotary, found {heads.size}")
+        self.head_size = heads.size
 
-    def rotations(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]) -> Rotations | None:
+    def relations(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"], keys: int) -> Relations | None:
         return Rotations(*_waves(embedded, places, self.head_size // 2, self.head_size))
 
 
@@ -64,8 +83,8 @@ class Rotary(Positions):
 class Learned(Positions):
     """`x_t + P_t`: vectors of the first `longest` positions; later ones share the last (Gehring et al. 2017)."""
 
-    def __init__(self, size: int, head_size: int, longest: int | None = None) -> None:
-        super().__init__(size, head_size)
+    def __init__(self, size: int, heads: HeadSizes, longest: int | None = None) -> None:
+        super().__init__(size, heads)
         self.longest = longest or LONGEST
         self.table = LookupEmbedding(range(self.longest), size)
 
@@ -79,8 +98,8 @@ class SinusoidalHalves(Positions):
     then the cosines, as tensor2tensor and Hugging Face's MarianMT have them.
     """
 
-    def __init__(self, size: int, head_size: int, longest: int | None = None) -> None:
-        super().__init__(size, head_size, longest)
+    def __init__(self, size: int, heads: HeadSizes, longest: int | None = None) -> None:
+        super().__init__(size, heads, longest)
         if size % 2 or size < 4:
             raise ValueError(f"requires an even embedding size of at least 4 for sinusoidal positions, found {size}")
 
@@ -125,6 +144,41 @@ class FairseqPositions(MarianPositions):
 
 
 @final
+class RelativeBias(Positions):
+    """`e_tj + b_k(bucket(j - t))`: a number for each head k and bucket of distances (Raffel et al. 2020, 2.1; T5).
+
+    An encoder has 16 buckets for each direction, a decoder 32 for earlier positions. Of n buckets, n / 2 are for single
+    distances, the others for ranges that grow up to the distance `longest` (default 128), after which all are equal:
+    `n / 2 + log(distance / (n / 2)) / log(longest / (n / 2)) n / 2`, rounded down.
+    """
+
+    relates = True
+
+    def __init__(self, size: int, heads: HeadSizes, longest: int | None = None) -> None:
+        super().__init__(size, heads)
+        self.causal = heads.causal
+        self.longest = longest or FARTHEST
+        self.exact = BUCKETS // (2 if heads.causal else 4)
+        if self.longest <= self.exact:
+            raise ValueError(f"longest {longest} must be more than {self.exact} with positions: relative")
+        self.table = LookupEmbedding(range(BUCKETS), heads.heads)
+
+    def relations(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"], keys: int) -> Relations | None:
+        distances = torch.arange(keys, device=places.device) - places.unsqueeze(1)  # (T, S)
+        biases: Tensor = self.table(self.buckets(distances))  # (T, S, K)
+        return Biases(biases.movedim(-1, 0))
+
+    def buckets(self, distances: Int[Tensor, "T _"]) -> Int[Tensor, "T _"]:
+        """The bucket of each distance between a query and a key, negative for an earlier key."""
+        back = (-distances).clamp(min=0) if self.causal else distances.abs()
+        # In float32 as Transformers computes them, since rounding decides at the limits of ranges.
+        share = torch.log(back.clamp(min=1).float() / self.exact) / math.log(self.longest / self.exact)
+        ranges = (self.exact + (share * self.exact).long()).clamp(max=2 * self.exact - 1)
+        bucket = torch.where(back < self.exact, back, ranges)
+        return bucket if self.causal else bucket + (distances > 0) * 2 * self.exact
+
+
+@final
 class NoPositions(Positions):
     """No positions: an encoder sees a set of symbols; a decoder learns of their order only from its causal mask."""
 
@@ -154,6 +208,7 @@ POSITIONS: dict[str, type[Positions]] = {
     "sinusoidal_halves": SinusoidalHalves,
     "marian": MarianPositions,
     "fairseq": FairseqPositions,
+    "relative": RelativeBias,
     "none": NoPositions,
 }
 PositionsKind: TypeAlias = Annotated[str, OneOf(POSITIONS)]

@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
+import torch
 from pydantic import Field
 from torch import Tensor, nn
 
 from dragoman.configuration.components import OneOf
 from dragoman.model.linear import Linear
-from dragoman.model.positions import POSITIONS, Positions, PositionsKind, Rotations
+from dragoman.model.positions import POSITIONS, HeadSizes, Positions, PositionsKind, Relations
 from dragoman.model.shapes import Float, Int
 
 NormPlace: TypeAlias = Literal["before", "after"]
@@ -44,6 +45,22 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
 ActivationKind: TypeAlias = Annotated[str, OneOf(ACTIVATIONS)]
 
 
+class RmsNorm(nn.Module):
+    """`g x / sqrt(mean(x^2) + epsilon)` (Zhang and Sennrich 2019): without mean and bias."""
+
+    def __init__(self, size: int, epsilon: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+        self.epsilon = epsilon
+
+    def forward(self, x: Float[Tensor, "*rows H"]) -> Float[Tensor, "*rows H"]:
+        return self.weight * (x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.epsilon))
+
+
+NORMS: dict[str, Callable[[int, float], nn.Module]] = {"layer": nn.LayerNorm, "rms": RmsNorm}
+NormKind: TypeAlias = Annotated[str, OneOf(NORMS)]
+
+
 class LayerOptions(NamedTuple):
     """The options of a layer: sizes, and the variants in which published models differ."""
 
@@ -55,10 +72,22 @@ class LayerOptions(NamedTuple):
     activation: ActivationKind
     norm: NormPlace
     norm_epsilon: float
+    norm_kind: NormKind = "layer"
+    gated: bool = False
+    head_size: int | None = None
 
-    def layer_norm(self) -> nn.LayerNorm:
-        """A layer normalization of states."""
-        return nn.LayerNorm(self.size, self.norm_epsilon)
+    def layer_norm(self, size: int | None = None) -> nn.Module:
+        """A normalization of states, or of vectors of another size."""
+        return NORMS[self.norm_kind](size or self.size, self.norm_epsilon)
+
+    @property
+    def attention_size(self) -> int:
+        """The size of the queries of all heads together."""
+        return self.heads * self.head_size if self.head_size else self.size
+
+    def heads_of(self, *, causal: bool) -> HeadSizes:
+        """The heads of self-attention."""
+        return HeadSizes(self.attention_size // self.heads, self.heads, causal)
 
 
 class TransformerEmbedding(nn.Module):
@@ -76,31 +105,48 @@ class TransformerEmbedding(nn.Module):
         *,
         scale: bool,
         norm: bool,
+        causal: bool = False,
     ) -> None:
         super().__init__()
         size, heads = options.size, options.heads
-        if size % heads:
-            raise ValueError(f"size {size} is not divisible by {heads} heads")
+        if not options.head_size and size % heads:
+            raise ValueError(f"size {size} is not divisible by {heads} heads; set head_size")
         self.scale = math.sqrt(input_size) if scale else 1.0
-        self.positions: Positions = POSITIONS[positions](input_size, size // heads, longest)
-        self.norm = nn.LayerNorm(input_size, options.norm_epsilon) if norm else nn.Identity()
+        self.positions: Positions = POSITIONS[positions](input_size, options.heads_of(causal=causal), longest)
+        self.norm = options.layer_norm(input_size) if norm else nn.Identity()
         self.project = Linear(input_size, size, bias=False) if input_size != size else nn.Identity()
 
     def forward(
-        self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"]
-    ) -> tuple[Float[Tensor, "B T D"], Rotations | None]:
+        self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"], keys: int
+    ) -> tuple[Float[Tensor, "B T D"], Relations | None]:
+        """The input of the first layer, and how positions at `places` are related to `keys` ones from 0."""
         states: Tensor = self.project(self.norm(self.positions.place(self.scale * embedded, places)))
-        return states, self.positions.rotations(embedded, places)
+        return states, self.positions.relations(embedded, places, keys)
+
+
+class GatedUnit(nn.Module):
+    """`f(W x + b) * (V x + c)` with an activation f (Shazeer 2020: GLU variants)."""
+
+    def __init__(self, options: LayerOptions, hidden: int) -> None:
+        super().__init__()
+        self.gate = Linear(options.size, hidden)
+        self.activation = ACTIVATIONS[options.activation]()
+        self.value = Linear(options.size, hidden)
+
+    def forward(self, x: Float[Tensor, "*rows D"]) -> Float[Tensor, "*rows H"]:
+        gated: Tensor = self.activation(self.gate(x)) * self.value(x)
+        return gated
 
 
 class FeedForward(nn.Sequential):
-    """`W_2 max(0, W_1 x + b_1) + b_2` (Vaswani et al. 2017, (2)), or with another activation than the maximum; `hidden`
-    numbers inside, by default 4 times x's.
+    """`W_2 max(0, W_1 x + b_1) + b_2` (Vaswani et al. 2017, (2)), or with another activation than the maximum, or a
+    `GatedUnit` before W_2; `hidden` numbers inside, by default 4 times x's.
     """
 
     def __init__(self, options: LayerOptions) -> None:
         hidden = options.hidden or 4 * options.size
-        super().__init__(Linear(options.size, hidden), ACTIVATIONS[options.activation](), Linear(hidden, options.size))
+        plain = (Linear(options.size, hidden), ACTIVATIONS[options.activation]()) if not options.gated else ()
+        super().__init__(*(plain or (GatedUnit(options, hidden),)), Linear(hidden, options.size))
 
 
 class TransformerLayer(nn.Module):

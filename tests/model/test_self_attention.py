@@ -1,5 +1,6 @@
 """Self-attention, its positions, and the encoder made of them."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -10,9 +11,20 @@ from dragoman.configuration.components import Spec
 from dragoman.model import build
 from dragoman.model.encoder.table import ENCODERS
 from dragoman.model.encoder.transformer_encoder import SelfAttentionEncoder
-from dragoman.model.positions import LONGEST, POSITIONS, Learned, PositionsKind, Rotary, rotate_pairs
+from dragoman.model.positions import (
+    LONGEST,
+    POSITIONS,
+    Biases,
+    HeadSizes,
+    Learned,
+    PositionsKind,
+    RelativeBias,
+    Rotary,
+    Rotations,
+    rotate_pairs,
+)
 from dragoman.model.self_attention import SelfAttention
-from dragoman.model.transformer_layer import ACTIVATIONS
+from dragoman.model.transformer_layer import ACTIVATIONS, NORMS
 from tests import covering
 from tests.builders import noise, settings, shaken, whole
 from tests.model import loops, transformer
@@ -53,11 +65,12 @@ def test_the_past_comes_first() -> None:
 
 @pytest.mark.spec("A12")
 def test_rotary_positions_turn_pairs_and_energies_depend_on_the_distance_alone() -> None:
-    rotary = Rotary(INPUTS, 6)
+    rotary = Rotary(INPUTS, HeadSizes(6))
     query, key = noise(1, 1, 5, 6), noise(1, 1, 5, 6, seed=1)
     energies = []
     for first in (0, 7):
-        rotations = rotary.rotations(noise(1, 5, INPUTS), torch.arange(first, first + 5))
+        rotations = rotary.relations(noise(1, 5, INPUTS), torch.arange(first, first + 5), first + 5)
+        assert isinstance(rotations, Rotations)
         one, other = rotate_pairs(query, rotations), rotate_pairs(key, rotations)
         for t in range(5):
             wanted = transformer.rotated(loops.array(query[0, 0, t]), first + t)
@@ -93,6 +106,9 @@ VARIANTS = covering.covering(
         "scale": [True, False],
         "embedding_norm": [True, False],
         "bias": [True, False],
+        "norm_kind": list(NORMS),
+        "gated": [False, True],
+        "head_size": [None, 6],
         "size": [INPUTS, SIZE],
     }
 )
@@ -100,6 +116,7 @@ VARIANTS = covering.covering(
 
 @pytest.mark.spec("J1")
 @pytest.mark.spec("J2")
+@pytest.mark.spec("J13")
 @pytest.mark.parametrize("options", covering.cases(VARIANTS))
 def test_every_variant_of_the_encoder_is_its_equations(options: dict[str, Any]) -> None:
     heads = 3 if options["size"] == INPUTS else 2
@@ -112,6 +129,33 @@ def test_every_variant_of_the_encoder_is_its_equations(options: dict[str, Any]) 
     torch.testing.assert_close(states[0], torch.tensor(wanted), rtol=0, atol=1e-9)
     names = {name.rpartition(".")[2] for name, _ in next(iter(encoder.layers)).attention.named_parameters()}
     assert names == ({"weight", "bias"} if options["bias"] else {"weight"})
+
+
+@pytest.mark.spec("J13")
+@pytest.mark.parametrize("longest", [None, 100])
+@pytest.mark.parametrize("causal", [False, True])
+def test_distances_share_buckets(causal: bool, longest: int | None) -> None:
+    """Each its own at first; then ranges that grow; one bucket for all from the distance `longest` on."""
+    positions = RelativeBias(INPUTS, HeadSizes(4, 2, causal), longest)
+    distances = torch.arange(-300, 300).unsqueeze(0)
+    wanted = [transformer.bucket(int(distance), causal, longest or 128) for distance in distances[0]]
+    assert positions.buckets(distances)[0].tolist() == wanted
+    assert set(wanted) == set(range(32)) - (set() if causal else {16})
+    relations = positions.relations(noise(1, 2, INPUTS), torch.tensor([3, 4]), 5)
+    assert isinstance(relations, Biases)
+    table = positions.table.get_parameter("table")
+    for t, s in itertools.product((3, 4), range(5)):
+        assert torch.equal(relations.values[:, t - 3, s], table[transformer.bucket(s - t, causal, longest or 128)])
+
+
+def test_what_has_no_ranges_is_refused() -> None:
+    for causal, most in ((True, 16), (False, 8)):
+        with pytest.raises(ValueError, match=rf"longest {most} must be more than {most} with positions: relative"):
+            RelativeBias(INPUTS, HeadSizes(4, 2, causal), most)
+        RelativeBias(INPUTS, HeadSizes(4, 2, causal), most + 1)
+    with pytest.raises(ValueError, match="size 8 is not divisible by 3 heads; set head_size"):
+        make(heads=3)
+    assert make(heads=3, head_size=2)(noise(1, 4, INPUTS), WHOLE).states.shape == (1, 4, SIZE)
 
 
 @pytest.mark.spec("A12")
@@ -156,7 +200,7 @@ def test_every_parameter_gets_a_gradient(positions: PositionsKind) -> None:
 
 
 def test_positions_behind_the_learned_ones_share_the_last() -> None:
-    positions, embedded = Learned(INPUTS, INPUTS, 3), noise(1, 5, INPUTS)
+    positions, embedded = Learned(INPUTS, HeadSizes(INPUTS), 3), noise(1, 5, INPUTS)
     added = positions.double().place(embedded, torch.arange(5)) - embedded
     assert torch.allclose(added[0, 2], added[0, 4])
     assert not torch.allclose(added[0, 1], added[0, 2])
@@ -169,7 +213,7 @@ def test_dropout_acts_on_what_each_sublayer_adds_in_training_alone() -> None:
     plain, dropping = make(layers=1), make(layers=1, dropout=0.999999)
     embedded = noise(1, 4, INPUTS)
     assert torch.equal(plain(embedded, WHOLE).states, dropping(embedded, WHOLE).states)
-    bare, _ = dropping.entry(embedded, torch.arange(4))
+    bare, _ = dropping.entry(embedded, torch.arange(4), 4)
     torch.manual_seed(0)
     states = dropping.train()(embedded, WHOLE).states
     assert torch.allclose(states, dropping.norm(bare)), "nothing was added"

@@ -33,6 +33,9 @@ class Variant:
     norm_epsilon: float = 1e-5
     scale: bool = True
     embedding_norm: bool = False
+    norm_kind: str = "layer"
+    gated: bool = False
+    head_size: int | None = None
     autoregression: str = "self_attention"
     alignment_layer: int | None = None
     alignment_head: int | None = None
@@ -40,6 +43,10 @@ class Variant:
     @property
     def rotary(self) -> bool:
         return self.positions == "rotary"
+
+    @property
+    def relative(self) -> bool:
+        return self.positions == "relative"
 
 
 PLAIN = Variant()
@@ -64,6 +71,16 @@ def rotated(vector: Vector, place: int) -> Vector:
     return np.array(vectors)
 
 
+def bucket(distance: int, causal: bool, longest: int = 128) -> int:
+    """Of a key so many places after its query: 32 for earlier ones, or 16 for each direction."""
+    count = 32 if causal else 16
+    back = max(-distance, 0) if causal else abs(distance)
+    if back >= count // 2:
+        share = np.float32(np.log(np.float32(back / (count // 2)))) / np.float32(math.log(longest / (count // 2)))
+        back = min(count // 2 + int(np.float32(share * np.float32(count // 2))), count - 1)
+    return back + (count if not causal and distance > 0 else 0)
+
+
 def heads(
     queries: Vector,
     keys: Vector,
@@ -73,9 +90,10 @@ def heads(
     energies: Energies,
     causal: bool,
     reported: int | None = None,
+    biases: Vector | None = None,
 ) -> tuple[Vector, Vector]:
     """What each query reads, head beside head, and the mean of the heads' weights, or those of the head that is
-    `reported` (from 1); `causal` hides later keys.
+    `reported` (from 1); `causal` hides later keys. `biases` have a row for each bucket of distances.
     """
     size = queries.shape[1] // count
     read, weights = [], []
@@ -84,7 +102,10 @@ def heads(
         for head in range(count):
             cut = slice(head * size, (head + 1) * size)
             until = t + 1 if causal else len(keys)
-            chosen = loops.softmax(energies(p, query[cut], keys[:until, cut]))
+            energy = energies(p, query[cut], keys[:until, cut])
+            if biases is not None:
+                energy = energy + [biases[bucket(j - t, causal), head] for j in range(until)]
+            chosen = loops.softmax(energy)
             parts.append(loops.mix(chosen, values[:until, cut]))
             share = 1 / count if reported is None else float(head + 1 == reported)
             total[:until] += share * chosen
@@ -97,17 +118,19 @@ def multiply_rows(matrix: Vector, vectors: Vector) -> Vector:
     return np.array([loops.times(matrix, vector) for vector in vectors])
 
 
-def self_attention(p: dict[str, Vector], x: Vector, count: int, *, rotary: bool, causal: bool) -> Vector:
+def self_attention(
+    p: dict[str, Vector], x: Vector, count: int, *, rotary: bool, causal: bool, biases: Vector | None = None
+) -> Vector:
     queries, keys, values = np.split(biased(p, "project", x), 3, axis=1)
     if rotary:
-        size = x.shape[1] // count
+        size = queries.shape[1] // count
         queries, keys = (
             np.array(
                 [loops.join(*(rotated(part, t) for part in row.reshape(count, size))) for t, row in enumerate(rows)]
             )
             for rows in (queries, keys)
         )
-    read, _ = heads(queries, keys, values, count, p, scaled_dot, causal)
+    read, _ = heads(queries, keys, values, count, p, scaled_dot, causal, biases=biases)
     return biased(p, "out_proj", read)
 
 
@@ -134,9 +157,13 @@ def recurrence(p: dict[str, Vector], x: Vector, kind: str) -> Vector:
 
 
 def norm(p: dict[str, Vector], x: Vector, epsilon: float = 1e-5) -> Vector:
-    """Each vector less its mean, over its deviation, times g, plus b."""
+    """Each vector less its mean, over its deviation, times g, plus b; without b, over the root of its mean square."""
     rows = []
     for vector in x:
+        if "bias" not in p:
+            root = math.sqrt(sum(number**2 for number in vector) / len(vector) + epsilon)
+            rows.append([number / root * g for number, g in zip(vector, p["weight"], strict=True)])
+            continue
         mean = sum(vector) / len(vector)
         deviation = math.sqrt(sum((number - mean) ** 2 for number in vector) / len(vector) + epsilon)
         rows.append([(n - mean) / deviation * g + b for n, g, b in zip(vector, p["weight"], p["bias"], strict=True)])
@@ -144,6 +171,9 @@ def norm(p: dict[str, Vector], x: Vector, epsilon: float = 1e-5) -> Vector:
 
 
 def feed_forward(p: dict[str, Vector], x: Vector, activation: str = "relu") -> Vector:
+    if "0.gate.weight" in p:
+        gates = [[ACTIVATIONS[activation](number) for number in row] for row in biased(p, "0.gate", x)]
+        return biased(p, "1", np.array(gates) * biased(p, "0.value", x))
     inner = [[ACTIVATIONS[activation](number) for number in row] for row in biased(p, "0", x)]
     return biased(p, "2", np.array(inner))
 
@@ -164,7 +194,7 @@ def entry(p: dict[str, Vector], embedded: Vector, variant: Variant = PLAIN) -> V
     x = embedded * math.sqrt(size) if variant.scale else embedded
     if variant.positions == "learned":
         x = x + p["positions.table.table"][: len(x)]
-    elif variant.positions not in ("rotary", "none"):
+    elif variant.positions not in ("rotary", "relative", "none"):
         x = x + np.array([waves(variant.positions, place, size) for place in range(len(x))])
     x = norm(under(p, "norm."), x, variant.norm_epsilon) if variant.embedding_norm else x
     return multiply_rows(p["project.weight"], x) if "project.weight" in p else x
@@ -185,9 +215,12 @@ def top(p: dict[str, Vector], x: Vector, variant: Variant) -> Vector:
 
 def encoder(p: dict[str, Vector], embedded: Vector, layers: int, count: int, variant: Variant = PLAIN) -> Vector:
     x = entry(under(p, "entry."), embedded, variant)
+    biases = p["entry.positions.table.table"] if variant.relative else None
     for number in range(layers):
         q = under(p, f"layers.{number}.")
-        attend = partial(self_attention, under(q, "attention."), count=count, rotary=variant.rotary, causal=False)
+        attend = partial(
+            self_attention, under(q, "attention."), count=count, rotary=variant.rotary, causal=False, biases=biases
+        )
         x = sublayer(q, 0, x, attend, variant)
         x = sublayer(q, 1, x, partial(feed_forward, under(q, "feed_forward."), activation=variant.activation), variant)
     return top(p, x, variant)
@@ -207,7 +240,8 @@ def decoder(
 
     def so_far(q: dict[str, Vector], read: Vector) -> Vector:
         if variant.autoregression == "self_attention":
-            return self_attention(q, read, count, rotary=variant.rotary, causal=True)
+            biases = p["entry.positions.table.table"] if variant.relative else None
+            return self_attention(q, read, count, rotary=variant.rotary, causal=True, biases=biases)
         return recurrence(q, read, variant.autoregression)
 
     def source(cross: dict[str, Vector], number: int, read: Vector) -> Vector:

@@ -14,7 +14,7 @@ from dragoman.model.autoregression import Autoregression, Reading, Sru, Ssru
 from dragoman.model.decoder.decoder import Decoder, DecoderState, DecoderStep, Unrolled
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory, StateShape
-from dragoman.model.positions import PositionsKind, Rotations
+from dragoman.model.positions import PositionsKind, Relations
 from dragoman.model.recurrent import CellState
 from dragoman.model.self_attention import SelfAttention, split_heads
 from dragoman.model.shapes import Float
@@ -24,6 +24,7 @@ from dragoman.model.transformer_layer import (
     Epsilon,
     FeedForward,
     LayerOptions,
+    NormKind,
     NormPlace,
     TransformerEmbedding,
     TransformerLayer,
@@ -45,14 +46,14 @@ class CrossAttention(nn.Module):
         self, options: LayerOptions, memory_size: int, attention: GlobalAttention, alignment_head: int | None = None
     ) -> None:
         super().__init__()
-        size, bias = options.size, options.bias
+        size, inner, bias = options.size, options.attention_size, options.bias
         self.heads = options.heads
         self.alignment_head = alignment_head
-        self.query = Linear(size, size, bias=bias)
-        self.keys = Linear(memory_size, size, bias=bias)
-        self.values = Linear(memory_size, size, bias=bias)
+        self.query = Linear(size, inner, bias=bias)
+        self.keys = Linear(memory_size, inner, bias=bias)
+        self.values = Linear(memory_size, inner, bias=bias)
         self.attention = attention
-        self.out_proj = Linear(size, size, bias=bias)
+        self.out_proj = Linear(inner, size, bias=bias)
 
     def prepare(self, memory: Memory) -> PreparedSource:
         """Return tensors (B, K, ...), by head."""
@@ -66,16 +67,16 @@ class CrossAttention(nn.Module):
         self, states: Float[Tensor, "R T D"], source: PreparedSource
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R T S"]]:
         """Return the mixed outputs of the heads, and the mean of their weights, or the weights of one."""
-        rows, steps, size = states.shape
+        rows, steps, _ = states.shape
         sentences, heads, _ = source.mask.shape
-        query = self.query(states).view(sentences, -1, heads, size // heads)  # (B, R/B T, K, P)
+        query = self.query(states).view(sentences, -1, heads, self.query.out_features // heads)  # (B, R/B T, K, P)
         weights, reading = self.attention.attend(
             _swap_axes(query).flatten(0, 1), flatten_sentences(source)
         )  # (B K, R/B T, P)
-        read = _swap_axes(reading.context.view(sentences, heads, -1, size // heads))  # (B, R/B T, K, P)
+        read = _swap_axes(reading.context.view(sentences, heads, -1, query.size(-1)))  # (B, R/B T, K, P)
         by_head = weights.view(sentences, heads, -1, weights.size(-1))  # (B, K, R/B T, S)
         reported = by_head.mean(1) if self.alignment_head is None else by_head[:, self.alignment_head - 1]
-        return self.out_proj(read.view(states.shape)), reported.reshape(rows, steps, -1)
+        return self.out_proj(read.view(rows, steps, -1)), reported.reshape(rows, steps, -1)
 
 
 def _swap_axes(tensor: Float[Tensor, "B _ _ P"]) -> Float[Tensor, "B _ _ P"]:
@@ -88,19 +89,21 @@ class _DecoderLayer(TransformerLayer):
 
     def __init__(self, options: LayerOptions, reads: AutoregressionKind, cross: CrossAttention) -> None:
         super().__init__(options, 3)
-        self.attention = AUTOREGRESSIONS[reads](options.size, options.heads, bias=options.bias)
+        self.attention = AUTOREGRESSIONS[reads](
+            options.size, options.heads, bias=options.bias, head_size=options.head_size
+        )
         self.cross = cross
         self.feed_forward = FeedForward(options)
 
     def forward(
         self,
         states: Float[Tensor, "R T D"],
-        rotations: Rotations | None,
+        relations: Relations | None,
         reading: Reading,
         past: Any,
         source: PreparedSource,
     ) -> tuple[Float[Tensor, "R T D"], Float[Tensor, "R T S"], Any]:
-        attended, past = self.attention(self.enter(0, states), rotations, reading.seen, past)
+        attended, past = self.attention(self.enter(0, states), relations, reading.seen, past)
         states = self.leave(0, states, attended)
         looked, weights = self.cross(self.enter(1, states), source)
         states = self.leave(1, states, looked)
@@ -145,6 +148,9 @@ class SelfAttentionDecoder(Decoder):
         norm_epsilon: Epsilon = 1e-5,
         scale: bool = True,
         embedding_norm: bool = False,
+        norm_kind: NormKind = "layer",
+        gated: bool = False,
+        head_size: Size | None = None,
         autoregression: AutoregressionKind = "self_attention",
         alignment_layer: Layers | None = None,
         alignment_head: Size | None = None,
@@ -157,12 +163,16 @@ class SelfAttentionDecoder(Decoder):
             raise ValueError(f"alignment_layer {alignment_layer} requires as many layers, and there are {layers}")
         if alignment_head is not None and alignment_head > heads:
             raise ValueError(f"alignment_head {alignment_head} requires as many heads, and there are {heads}")
-        options = LayerOptions(size, heads, hidden, dropout, bias, activation, norm, norm_epsilon)
-        self.entry = TransformerEmbedding(input_size, options, positions, longest, scale=scale, norm=embedding_norm)
-        head_size = size // heads
+        options = LayerOptions(
+            size, heads, hidden, dropout, bias, activation, norm, norm_epsilon, norm_kind, gated, head_size
+        )
+        self.entry = TransformerEmbedding(
+            input_size, options, positions, longest, scale=scale, norm=embedding_norm, causal=True
+        )
+        query_size = options.heads_of(causal=True).size
 
         def cross() -> CrossAttention:
-            attention = attend_to(head_size, (head_size,))
+            attention = attend_to(query_size, (query_size,))
             if not isinstance(attention, OneSource):
                 raise ValueError("does not support a sentinel; use decoder: rnn")
             if not isinstance(attention.attention, GlobalAttention) or attention.attention.terms:
@@ -174,9 +184,9 @@ class SelfAttentionDecoder(Decoder):
 
         stack = nn.ModuleList(_DecoderLayer(options, autoregression, cross()) for _ in range(layers))
         self.layers = cast(Sequence[_DecoderLayer], stack)
-        if self.entry.positions.rotates and not self.layers[0].attention.rotates:
+        if self.entry.positions.relates and not self.layers[0].attention.relates:
             raise ValueError(
-                f"autoregression: {autoregression} has no queries to rotate; set positions: none, learned or sinusoidal"
+                f"autoregression: {autoregression} has no queries and keys; set positions: none, learned or sinusoidal"
             )
         self.norm = last_norm(options, final_norm)
         self.features_size = readout_size or input_size
@@ -208,10 +218,10 @@ class SelfAttentionDecoder(Decoder):
     ) -> tuple[Float[Tensor, "R T F"], Float[Tensor, "R T S"], tuple[Any, ...]]:
         """Read T symbols: features, attention weights, and the state of each layer."""
         reading = self.layers[0].attention.reading(state.step_state[0], embedded.size(1))
-        states, rotations = self.entry(embedded, reading.places)
+        states, relations = self.entry(embedded, reading.places, reading.keys)
         step_state, by_layer = [], []
         for layer, past, source in zip(self.layers, state.step_state, state.source_state, strict=True):
-            states, weights, past = layer(states, rotations, reading, past, source)
+            states, weights, past = layer(states, relations, reading, past, source)
             step_state.append(past)
             by_layer.append(weights)
         top = self.norm(states)

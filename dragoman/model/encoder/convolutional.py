@@ -13,7 +13,7 @@ from dragoman.model.dropout import Dropout
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory, StateShape
-from dragoman.model.positions import LONGEST, Learned
+from dragoman.model.positions import LONGEST, HeadSizes, Learned
 from dragoman.model.shapes import Bool, Float
 
 
@@ -42,7 +42,7 @@ class ConvolutionalEncoder(Encoder):
     ) -> None:
         super().__init__()
         self.size = size
-        self.positions = Learned(input_size, input_size, longest) if positions == "learned" else None
+        self.positions = Learned(input_size, HeadSizes(input_size), longest) if positions == "learned" else None
         self.first = Linear(input_size, size)
         self.layers = cast(
             Sequence[Convolution], nn.ModuleList(Convolution(size, 2 * size, width) for _ in range(layers))

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from dragoman.configuration.values import Layers, Rate, Size
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.memory import Memory, StateShape
-from dragoman.model.positions import PositionsKind, Rotations
+from dragoman.model.positions import PositionsKind, Relations
 from dragoman.model.self_attention import SelfAttention
 from dragoman.model.shapes import Bool, Float
 from dragoman.model.transformer_layer import (
@@ -17,6 +17,7 @@ from dragoman.model.transformer_layer import (
     Epsilon,
     FeedForward,
     LayerOptions,
+    NormKind,
     NormPlace,
     TransformerEmbedding,
     TransformerLayer,
@@ -29,13 +30,13 @@ class _EncoderLayer(TransformerLayer):
 
     def __init__(self, options: LayerOptions) -> None:
         super().__init__(options, 2)
-        self.attention = SelfAttention(options.size, options.heads, bias=options.bias)
+        self.attention = SelfAttention(options.size, options.heads, bias=options.bias, head_size=options.head_size)
         self.feed_forward = FeedForward(options)
 
     def forward(
-        self, states: Float[Tensor, "B S H"], rotations: Rotations | None, seen: Bool[Tensor, "B 1 S S"]
+        self, states: Float[Tensor, "B S H"], relations: Relations | None, seen: Bool[Tensor, "B 1 S S"]
     ) -> Float[Tensor, "B S H"]:
-        attended, _ = self.attention(self.enter(0, states), rotations, seen)
+        attended, _ = self.attention(self.enter(0, states), relations, seen)
         states = self.leave(0, states, attended)
         return self.leave(1, states, self.feed_forward(self.enter(1, states)))
 
@@ -46,14 +47,15 @@ class SelfAttentionEncoder(Encoder):
 
     `heads` share the `size` of a state, `hidden` is the size inside the feed-forward sublayers, whose `activation` is
     `relu`, `swish`, `gelu`, `gelu_tanh` or `gelu_sigmoid`. `positions`: `rotary`, `learned` for the first `longest`
-    symbols (default 1000), `sinusoidal`, `sinusoidal_halves`, `marian`, or `none`. `dropout` acts on the output of each
-    sublayer. There is no final state.
+    symbols (default 1000), `sinusoidal`, `sinusoidal_halves`, `marian`, `fairseq`, `relative` (up to the distance
+    `longest`), or `none`. `dropout` acts on the output of each sublayer. There is no final state.
 
     By default each sublayer reads normalized states and adds its output to the unnormalized ones, and the last states
     are normalized (pre-norm: Xiong et al. 2020), so that training needs no warm-up. With `norm: after` the sums are
     normalized (post-norm: Vaswani et al. 2017); `final_norm` normalizes the last states, by default where nothing else
     does. The options below are those in which published models differ: `bias` of the products of attention, `scale`
-    (embeddings times the root of their size), `embedding_norm` of embeddings with their positions, and `norm_epsilon`.
+    (embeddings times the root of their size), `embedding_norm` of embeddings with their positions, `norm_epsilon`,
+    `norm_kind` (`layer` or `rms`), `gated` feed-forward sublayers, and a `head_size` other than size over heads.
     """
 
     def __init__(
@@ -74,10 +76,15 @@ class SelfAttentionEncoder(Encoder):
         norm_epsilon: Epsilon = 1e-5,
         scale: bool = True,
         embedding_norm: bool = False,
+        norm_kind: NormKind = "layer",
+        gated: bool = False,
+        head_size: Size | None = None,
     ) -> None:
         super().__init__()
         self.size = size
-        options = LayerOptions(size, heads, hidden, dropout, bias, activation, norm, norm_epsilon)
+        options = LayerOptions(
+            size, heads, hidden, dropout, bias, activation, norm, norm_epsilon, norm_kind, gated, head_size
+        )
         self.entry = TransformerEmbedding(input_size, options, positions, longest, scale=scale, norm=embedding_norm)
         stack = nn.ModuleList(_EncoderLayer(options) for _ in range(layers))
         self.layers = cast(Iterable[_EncoderLayer], stack)
@@ -85,8 +92,8 @@ class SelfAttentionEncoder(Encoder):
         self.state_shape = StateShape(0, size, 0)
 
     def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory:
-        states, rotations = self.entry(embedded, torch.arange(mask.size(1), device=mask.device))
+        states, relations = self.entry(embedded, torch.arange(mask.size(1), device=mask.device), mask.size(1))
         seen = mask[:, None, None, :].expand(-1, -1, mask.size(1), -1)
         for layer in self.layers:
-            states = layer(states, rotations, seen)
+            states = layer(states, relations, seen)
         return Memory(self.norm(states), mask)

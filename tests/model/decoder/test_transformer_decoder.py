@@ -24,7 +24,7 @@ from dragoman.model.output.output import Readout
 from dragoman.model.positions import POSITIONS, PositionsKind
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.state import select_rows
-from dragoman.model.transformer_layer import ACTIVATIONS
+from dragoman.model.transformer_layer import ACTIVATIONS, NORMS
 from tests import covering
 from tests.builders import BATCH, SIZE, build_model, noise, tile
 from tests.model import loops, transformer
@@ -75,8 +75,11 @@ def test_the_decoder_is_its_equations(score: str, energies: transformer.Energies
 
 
 def possible(row: covering.Row) -> bool:
-    """Whether a recurrence is without rotary positions."""
-    return row.get("autoregression", "self_attention") == "self_attention" or row.get("positions") != "rotary"
+    """Whether a recurrence is without positions of queries and keys."""
+    return row.get("autoregression", "self_attention") == "self_attention" or row.get("positions") not in (
+        "rotary",
+        "relative",
+    )
 
 
 VARIANTS = covering.covering(
@@ -90,6 +93,9 @@ VARIANTS = covering.covering(
         "scale": [True, False],
         "embedding_norm": [True, False],
         "bias": [True, False],
+        "norm_kind": list(NORMS),
+        "gated": [False, True],
+        "head_size": [None, 6],
         "alignment_layer": [None, 1],
         "alignment_head": [None, 1, 2],
     },
@@ -100,6 +106,7 @@ VARIANTS = covering.covering(
 @pytest.mark.spec("J1")
 @pytest.mark.spec("J2")
 @pytest.mark.spec("J3")
+@pytest.mark.spec("J13")
 @pytest.mark.parametrize("options", covering.cases(VARIANTS))
 def test_every_variant_of_the_decoder_is_its_equations(options: dict[str, Any]) -> None:
     """Over a whole reference, and step by step."""
@@ -149,7 +156,7 @@ def test_every_parameter_of_a_recurrence_has_its_derivative(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["ssru", "sru"])
 def test_a_recurrence_has_nothing_to_rotate(kind: str) -> None:
-    with pytest.raises(UserError, match=f"autoregression: {kind} has no queries to rotate; set positions: none"):
+    with pytest.raises(UserError, match=f"autoregression: {kind} has no queries and keys; set positions: none"):
         model_of(autoregression=kind)
 
 
@@ -329,7 +336,10 @@ def test_what_asks_for_the_step_before_is_refused(attention: Callable[[int, int]
     [
         ({"attend": "before"}, "unknown key"),
         ({"layer": 2}, "did you mean 'layers'"),
-        ({"positions": "sinus"}, "expected one of rotary, learned, sinusoidal, sinusoidal_halves, marian, none"),
+        (
+            {"positions": "sinus"},
+            "expected one of rotary, learned, sinusoidal, sinusoidal_halves, marian, fairseq, relative, none",
+        ),
         ({"hidden": 0}, "at least 1"),
     ],
 )
