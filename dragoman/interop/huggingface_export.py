@@ -75,7 +75,7 @@ def _tensors(run: Run, folder: Path, weights: str | None) -> dict[str, Array]:
     mapped = EncoderDecoder(options, recorder, architecture)
     own_start = run.config.model.start_symbol
     start = "none" if own_start == "none" else text.start_symbol
-    check_model(run, {**mapped.configuration(), "start_symbol": start}, architecture.program)
+    check_model(run, {**mapped.configuration(shared=text.shared), "start_symbol": start}, architecture.program)
     mapped.parameters()
     mapped.tables(text.rows, text.sizes, text.start)
     parameters = {name: tensor.numpy() for name, tensor in read_tensors(run.weights(weights))[0].items()}
