@@ -19,7 +19,7 @@ from dragoman.interop.huggingface_text import PADDING, ModelFolder, read_marian
 from dragoman.interop.imported_run import new_folder
 from dragoman.interop.inverse_map import TensorRecorder, check_model, invert
 from dragoman.interop.text_files import FIRST, TextFiles
-from dragoman.model.positions import POSITIONS
+from dragoman.model.positions import POSITIONS, HeadSizes
 from dragoman.model.weights import read_tensors
 from dragoman.run.run import Run
 
@@ -88,7 +88,7 @@ def _tensors(run: Run, folder: Path, weights: str | None) -> dict[str, Array]:
                 tensor[pad] = 0
     if not is_theirs:
         size = options.number("d_model")
-        table = POSITIONS[architecture.positions](size, size).place(
+        table = POSITIONS[architecture.positions](size, HeadSizes(size)).place(
             torch.zeros(1, LONGEST, size), torch.arange(LONGEST)
         )
         tensors |= {f"model.{side}.embed_positions.weight": table[0].numpy().copy() for side in ("encoder", "decoder")}
