@@ -20,3 +20,17 @@ def test_sizes_are_read_from_inputs_that_are_needed_anyway() -> None:
         for node in model.graph.node
     ]
     assert read == [("symbols", 1, 0), ("keys", 2, 1), ("values", 3, 2)]  # where each axis ends and begins
+
+
+def test_an_input_is_read_if_it_affects_an_output_of_a_later_step() -> None:
+    operands = {
+        "output": ["symbols", "hidden"],
+        "next hidden": ["cell"],
+        "next cell": ["cell"],
+        "next memory": ["memory"],
+    }
+    nodes = [onnx.helper.make_node("Sum", names, [output]) for output, names in operands.items()]
+    step = onnx.helper.make_model(onnx.helper.make_graph(nodes, "step", [], []))
+    carried = {name: f"next {name}" for name in ("hidden", "cell", "memory")}
+    read = graphs.read_inputs(step, ["output"], carried)
+    assert read & {"symbols", "memory", *carried} == {"symbols", "hidden", "cell"}
