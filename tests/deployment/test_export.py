@@ -223,3 +223,10 @@ def test_a_state_holds_only_what_a_step_reads_and_integers_come_close(tmp_path: 
         large = [tensor for tensor in graph.initializer if len(tensor.dims) == 2 and min(tensor.dims) > 1]
         names = [tensor.name for tensor in large if tensor.data_type == TensorProto.FLOAT]
         assert all("embedding" in tensor for tensor in names), names
+
+
+@pytest.mark.slow
+def test_keys_that_no_step_compares_with_are_not_in_the_state(tmp_path: Path) -> None:
+    exported = of(tmp_path, build_model(score="uniform").float())
+    state = exported.begin((sentences([4, 5, 6], [7]),))
+    assert [tensor.dtype for tensor in state.source_state] == [torch.float32, torch.bool]  # the values and the mask
