@@ -1,6 +1,7 @@
 """Criteria by hand, reranking beside a plain loop, and the file of what was tuned."""
 
 import math
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -290,6 +291,18 @@ def test_what_is_no_file_of_weights_is_told(text: str, tmp_path: Path, golden: G
     assert str(error.value).startswith(f"{path}:")
     assert "\n" not in str(error.value)
     golden(str(error.value))
+
+
+@pytest.mark.slow
+def test_a_reverse_run_with_a_second_source_is_refused(translator: Translator, tmp_path: Path) -> None:
+    corpus = toy.corpus(tmp_path / "corpus")
+    for part in ("train", "dev"):
+        shutil.copy(corpus / f"{part}.fr", corpus / f"{part}.mt")
+    options = {"data.source": ["fr", "mt"], "data.target": "en", "training.epochs": None, "training.steps": 1}
+    run = session.train(toy.config(corpus, tmp_path / "run", options), quiet=True).path
+    weighted = Weighted(candidates=2, alpha=1.0, weights={"reverse": 1.0}, reverse=str(run))
+    with pytest.raises(UserError, match="translates fr, mt to en, which is not the reverse of en to fr"):
+        weighted.reranker(translator)
 
 
 def test_runs_that_do_not_fit_are_told(translator: Translator, back: Path, golden: Golden) -> None:
