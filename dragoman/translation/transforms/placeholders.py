@@ -85,7 +85,7 @@ class PlaceholderText(NamedTuple):
 
     def words(self, words: Sequence[str]) -> list[str]:
         """The words of a text with the spans in the place of marks."""
-        return self.restored(words)[0] if self.spans else list(words)
+        return self.restored(words)[0]
 
     def seen(self, sources: tuple[SourceAttention, ...]) -> tuple[SourceAttention, ...]:
         """The same of sources."""
