@@ -49,6 +49,17 @@ def test_a_list_is_answered_with_a_list(client: TestClient) -> None:
     assert "deux un" not in answer["alternatives"][0]
 
 
+@pytest.mark.parametrize("path", ["/translate", "/v1/translate"])
+def test_texts_are_split_by_the_rules_of_their_language(path: str, client: TestClient) -> None:
+    """A sentence may end in `vs.` in English, and not in French."""
+
+    def translated(text: str) -> str:
+        answer = client.post(path, json={"q": text, **PAIR}).json()
+        return str(answer["translatedText"] if path == "/translate" else answer["text"])
+
+    assert translated("one vs. Two six") == f"{translated('one vs.')} {translated('Two six')}"
+
+
 def test_texts_are_read_beside_the_event_loop(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long ones would keep all other clients waiting."""
     threads: list[str] = []
