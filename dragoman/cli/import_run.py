@@ -1,5 +1,6 @@
 """`dragoman import`: a run from a checkpoint of another program."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -12,7 +13,12 @@ from dragoman.cli.streams import tell
 class ImportOptions(NamedTuple):
     """Arguments and options of `dragoman import`."""
 
-    model: Annotated[Path, typer.Argument(metavar="SOURCE", help="Folder or file of a model of another program.")]
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SOURCE", help="Folder or file of a model of another program, or a name on the Hugging Face hub."
+        ),
+    ]
     output: Annotated[Path, typer.Option("--output", "-o", help="Run folder to write.")]
     source: Annotated[
         str,
@@ -45,11 +51,21 @@ class ImportOptions(NamedTuple):
 @command(name="import", epilog="Example: dragoman import opus-mt-en-de --source en --target de -o runs/en-de")
 def import_run(options: ImportOptions) -> None:
     """Import a model that another program has trained (Marian, Hugging Face: OPUS-MT, Firefox, NLLB)."""
-    from dragoman.interop import imported_run, table
+    from dragoman.interop import hub, imported_run, table
 
-    languages = (options.source, options.target)
-    foreign = table.read(options.model, options.vocabulary or [], options.positions, languages)
-    imported_run.write(foreign, options.output, languages, options.license)
+    languages, source, license_name = (options.source, options.target), options.model, options.license
+    name = source.as_posix() if hub.is_name(source) else ""
+    if name:
+        folder = hub.download(name)
+        if hub.is_run(folder.path):
+            hub.copy_run(folder.path, options.output)
+            tell(f"{options.output}: downloaded. What next:\n  dragoman translate {options.output} FILE")
+            return
+        source, license_name = folder.path, license_name or folder.license
+    foreign = table.read(source, options.vocabulary or [], options.positions, languages)
+    if name:
+        foreign = replace(foreign, program=f"{foreign.program} ({name} on the hub)")
+    imported_run.write(foreign, options.output, languages, license_name)
     shortlist = (
         f"\n  {foreign.shortlist_option} restricts translations as its own engine does" if foreign.shortlist else ""
     )

@@ -22,7 +22,7 @@ PANELS = {
     "Try": "demo info",
     "Prepare": "init corpus debug augment features",
     "Train": "train distil average import",
-    "Translate": "translate postedit serve corrections export shortlist dictionary",
+    "Translate": "translate postedit serve corrections export push shortlist dictionary",
     "Look inside": "explain align score report",
     "Evaluate": "evaluate judge tune calibrate gate",
 }

@@ -182,6 +182,7 @@ COMMANDS = {
         "export runs/imported --marian -o out", r"(out|\.out-\w+)(/.*)?", ("out/vocab.yml", "out/decoder.yml")
     ),
     "export for Hugging Face of words": Command("export runs/imported --huggingface -o out", refused=True),
+    "push to a name that is none": Command("push runs/toy toy", refused=True),
     "export over a folder": Command("export runs/imported --marian -o mine", refused=True),
     "export over a file": Command("export runs/imported --argos -o test.en", refused=True),
     "demo": Command("demo shown", r"shown(/.*)?"),

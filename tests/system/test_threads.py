@@ -75,6 +75,7 @@ def test_the_commands_that_compute_are_these() -> None:
         "info",
         "judge make",
         "judge read",
+        "push",
     }
 
 

@@ -160,6 +160,7 @@ TABLE: dict[str, Effects] = {
         "--weights": Effect("export runs/toy --onnx", "--weights first", called, "", "'first'"),
         "--threads": computing("export runs/toy --onnx"),
     },
+    "push": {"--public": Effect("push runs/toy me/toy", "--public", called, "", "'public': True")},
     "augment back": {
         "--output": Effect("augment back runs/toy few.fr", "--output other", "files", "-o new", "other.fr"),
         "--tag": Effect(BACK, "--tag '<x>'", "new.fr", "", "<x>"),

@@ -78,6 +78,7 @@ WATCHED = {
     "align": SCORED,
     "dictionary": SCORED,
     "postedit": (Watch("dragoman.translation.translator.Translator.translate"),),
+    "push": (Watch("dragoman.interop.hub.push", lambda *_, **__: "here"),),
     "export": (
         Watch("dragoman.deployment.export.write", lambda run, *_, **__: run.folder.path),
         Watch("dragoman.deployment.ctranslate.write", lambda run, *_: run.folder.path),
