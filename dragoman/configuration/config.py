@@ -118,6 +118,7 @@ class ModelConfig(Section):
         description="tokens that the decoder reads after the first one, before it predicts any, such as a language "
         "code of a multilingual model",
     )
+    source_end: bool = Field(True, description="read the end token of a source")
     embedding: EmbeddingConfig = Field(EmbeddingConfig(), description="token embeddings")
     encoder: Spec = Field(Spec("rnn"), description="encoder of the source sentence")
     features: Spec = Field(Spec("projection"), description="encoder of numeric sources (data.features)")

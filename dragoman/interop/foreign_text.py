@@ -27,8 +27,8 @@ class RowOrder:
     """
 
     def __init__(self, vocabulary: ForeignVocabulary, size: int, left_out: Sequence[str] = ()) -> None:
-        optional = {PAD: vocabulary.padding, BOS: vocabulary.begin}
-        self.specials = {UNK: vocabulary.unknown, EOS: vocabulary.end}
+        optional = {PAD: vocabulary.padding, BOS: vocabulary.begin, EOS: vocabulary.end}
+        self.specials = {UNK: vocabulary.unknown}
         self.specials |= {ours: theirs for ours, theirs in optional.items() if theirs is not None}
         left = {*self.specials.values(), *(vocabulary.symbols.index(s) for s in left_out if s in vocabulary.symbols)}
         self.numbers = [number for number in range(size) if number not in left]

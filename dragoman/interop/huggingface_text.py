@@ -101,6 +101,7 @@ def read_mbart(folder: ModelFolder) -> FolderText:
     size = folder.options.number("vocab_size")
     # The row of the code is that of our end symbol; `</s>` is then a symbol like others.
     last = vocabulary._replace(end=vocabulary.symbols.index(code))
+    assert vocabulary.end is not None
     source, source_rows = build_side(last, size, vocabulary.path, suffix=[vocabulary.symbols[vocabulary.end]])
     target, target_rows = build_side(vocabulary, size, vocabulary.path)
     rows = (source_rows, target_rows)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.errors import UserError
-from dragoman.interop import huggingface, joeynmt, marian
+from dragoman.interop import fairseq, huggingface, joeynmt, marian, opennmt
 from dragoman.interop.foreign_model import ForeignModel
 
 
@@ -26,9 +26,14 @@ def read(
         return huggingface.read(model, vocabularies, positions, languages)
     if model := joeynmt.find_model(source):
         return joeynmt.read(model, vocabularies)
+    if model := fairseq.find_model(source):
+        return fairseq.read(model, vocabularies)
+    if model := opennmt.find_model(source):
+        return opennmt.read(model, vocabularies)
     if model := marian.find_model(source):
         return marian.read(model, vocabularies)
     raise UserError(
         f"{source}: expected a model of Marian (.npz or .bin with its vocabularies), a folder of Hugging Face "
-        "(config.json and model.safetensors) or of JoeyNMT (config.yaml and best.ckpt), found none"
+        "(config.json and model.safetensors), JoeyNMT (config.yaml and best.ckpt) or fairseq (checkpoint_best.pt and "
+        "dict.*.txt), or a file of OpenNMT-py (.pt), found none"
     )

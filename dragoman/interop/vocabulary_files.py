@@ -23,13 +23,14 @@ _ESCAPES = dict(zip("0abtnvfre N_LP", "\0\a\b\t\n\v\f\r\x1b \x85\xa0\u2028\u2029
 
 class ForeignVocabulary(NamedTuple):
     """The symbols of a file in the order of their ids, and the ids of the end and of the unknown symbol, and of the
-    padding and the start symbol if a model has probabilities for them. `model` are the bytes of a sentencepiece model,
-    if the file is one. `silent` symbols spell nothing, such as codes of languages.
+    padding and the start symbol if a model has probabilities for them. A source that ends without a symbol has no
+    `end`. `model` are the bytes of a sentencepiece model, if the file is one. `silent` symbols spell nothing, such as
+    codes of languages.
     """
 
     path: Path
     symbols: tuple[str, ...]
-    end: int
+    end: int | None
     unknown: int
     model: bytes | None = None
     padding: int | None = None

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, final
 import torch
 from torch import Tensor, nn
 
+from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory, StateShape
 from dragoman.model.projection_norm import ProjectionNormKind, build_linear
 from dragoman.model.recurrent import CellState
@@ -140,6 +141,34 @@ class CopyBridge(Bridge):
 
 
 @final
+class LayerwiseBridge(Bridge):
+    """`h_i = W h_i^e + b` and `c_i = V c_i^e + d` for layer i, from the final state of layer i of the encoder, with the
+    same matrices for all layers (fairseq's `lstm`).
+    """
+
+    reads_final = True
+
+    def __init__(self, encoders: tuple[StateShape, ...], decoder: StateShape) -> None:
+        super().__init__(encoders, decoder)
+        if len(encoders) > 1:
+            raise ValueError("requires a single source; use 'final'")
+        (encoder,) = encoders
+        if (encoder.layers, encoder.components) != (decoder.layers, decoder.components):
+            raise ValueError(
+                f"maps states layer by layer, but {encoder.layers} layers with {encoder.components} vectors meet "
+                f"{decoder.layers} with {decoder.components}; use 'final'"
+            )
+        self.projections = nn.ModuleList(Linear(encoder.size, decoder.size) for _ in range(decoder.components))
+
+    def forward(self, memories: tuple[Memory, ...]) -> tuple[CellState, ...]:
+        (memory,) = memories
+        return tuple(
+            tuple(projection(part) for projection, part in zip(self.projections, state, strict=True))
+            for state in memory.final
+        )
+
+
+@final
 class NoBridge(Bridge):
     """For a decoder without an initial state: it sees the source only through attention."""
 
@@ -155,5 +184,6 @@ BRIDGES: dict[str, type[Bridge]] = {
     "zero": ZeroBridge,
     "mean": MeanBridge,
     "copy": CopyBridge,
+    "layerwise": LayerwiseBridge,
     "none": NoBridge,
 }

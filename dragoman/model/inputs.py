@@ -88,5 +88,6 @@ def build_source_encoders(
             source_encoders.append(SourceEncoder(None, encoder, optional=several, attended=source.attended))
         else:
             make = partial(components.build, ENCODERS, model.encoder, model.embedding.size)
-            source_encoders.append(SourceEncoder(table, assemble(("model", "encoder"), make), optional=several))
+            encoder = assemble(("model", "encoder"), make)
+            source_encoders.append(SourceEncoder(table, encoder, optional=several, reads_end=model.source_end))
     return source_encoders

@@ -100,6 +100,21 @@ class TanhReadout(ReadoutLayer):
 
 
 @final
+class LinearReadout(ReadoutLayer):
+    """The same without tanh, `W [h_t; c_t] + b` (OpenNMT-py with its attention `mlp`)."""
+
+    def __init__(self, sizes: ReadoutSizes) -> None:
+        super().__init__(sizes)
+        self.mix = _mixture((sizes.state, sizes.context), sizes)
+
+    def forward(
+        self, state: Float[Tensor, "*rows D"], context: Float[Tensor, "*rows C"], embedded: Float[Tensor, "*rows E"]
+    ) -> Float[Tensor, "*rows F"]:
+        mixed: Tensor = self.mix(state, context)
+        return mixed
+
+
+@final
 class DeepReadout(ReadoutLayer):
     """Deep output, `tanh(W [h_t; c_t; E y_(t-1)] + b)` (Bahdanau et al. 2015, A.2.2, with tanh in place of maxout)."""
 
@@ -113,5 +128,10 @@ class DeepReadout(ReadoutLayer):
         return torch.tanh(self.mix(state, context, embedded))
 
 
-READOUTS: dict[str, type[ReadoutLayer]] = {"concat": ConcatReadout, "tanh": TanhReadout, "deep": DeepReadout}
+READOUTS: dict[str, type[ReadoutLayer]] = {
+    "concat": ConcatReadout,
+    "tanh": TanhReadout,
+    "linear": LinearReadout,
+    "deep": DeepReadout,
+}
 ReadoutKind: TypeAlias = Annotated[str, OneOf(READOUTS)]

@@ -13,6 +13,7 @@ from tests.interop import (
     joeynmt_models,
     test_huggingface,
     test_joeynmt,
+    test_luong_models,
     test_marian,
     test_marian_shortlist,
     test_multilingual,
@@ -55,7 +56,10 @@ def folders(tmp_path: Path, segmenter: bytes) -> list[Path]:
     (huggingface / "generation_config.json").write_text('{"num_beams": 4}', "utf-8")
     m2m100 = test_multilingual.m2m100(tmp_path / "m2m100", learn_pieces(), ("source", "target")).path
     joey = joeynmt_models.write(tmp_path / "joey", joeynmt_models.build(test_joeynmt.PLAIN))
-    return [npz, converted, huggingface, m2m100, joey]
+    fairseq, opennmt = test_luong_models.fairseq(tmp_path / "fairseq"), tmp_path / "opennmt"
+    opennmt.mkdir()
+    test_luong_models.opennmt(opennmt / "model.pt", 1)
+    return [npz, converted, huggingface, m2m100, joey, fairseq, opennmt]
 
 
 def damaged(contents: bytes, draw: random.Random) -> bytes:

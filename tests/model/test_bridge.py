@@ -6,7 +6,16 @@ import pytest
 import torch
 
 from dragoman.configuration.components import Spec, find_problems
-from dragoman.model.bridge import BRIDGES, Bridge, CopyBridge, FinalStateBridge, MeanBridge, NoBridge, ZeroBridge
+from dragoman.model.bridge import (
+    BRIDGES,
+    Bridge,
+    CopyBridge,
+    FinalStateBridge,
+    LayerwiseBridge,
+    MeanBridge,
+    NoBridge,
+    ZeroBridge,
+)
 from dragoman.model.memory import Memory, StateShape
 from tests.builders import noise, shaken
 from tests.model import loops
@@ -148,7 +157,7 @@ def test_every_bridge(kind: str, components: int) -> None:
 def test_unknown_options_are_refused(kind: str) -> None:
     (problem,) = find_problems(BRIDGES, Spec(kind, {"layer": "first"}), ("model", "bridge"))
     assert problem.path == ("model", "bridge", "layer")
-    assert ("no options" if kind in ("zero", "none") else "did you mean 'layers'") in problem.message
+    assert ("no options" if kind in ("zero", "none", "layerwise") else "did you mean 'layers'") in problem.message
 
 
 @pytest.mark.spec("J7")
@@ -164,6 +173,31 @@ def test_a_shared_state_starts_all_layers_and_cells(layers: Literal["all", "firs
             wanted = expected if number == 0 or layers == "all" else [0.0, 0.0]
             assert part[0].tolist() == pytest.approx(wanted, abs=1e-12)
     assert len(list(bridge.parameters())) == 2
+
+
+@pytest.mark.spec("J14")
+@pytest.mark.parametrize("components", [1, 2])
+def test_layerwise_maps_each_layer_by_the_same_matrices(components: int) -> None:
+    """`h_i = W h_i^e + b`, `c_i = V c_i^e + d`."""
+    bridge, source = shaken(LayerwiseBridge(*shapes(components))), memory(components=components)
+    for state, final in zip(bridge((source,)), source.final, strict=True):
+        for number, (part, vector) in enumerate(zip(state, final, strict=True)):
+            expected = projected(bridge, number, loops.array(vector[1]))
+            assert part[1].tolist() == pytest.approx(expected.tolist(), abs=1e-12)
+    assert len(list(bridge.parameters())) == 2 * components
+
+
+@pytest.mark.parametrize(
+    ("encoders", "message"),
+    [
+        ((StateShape(1, 3, 1),), "1 layers with 1 vectors meet 2 with 1; use 'final'"),
+        ((StateShape(2, 3, 2),), "2 layers with 2 vectors meet 2 with 1; use 'final'"),
+        ((StateShape(2, 3, 1),) * 2, "requires a single source"),
+    ],
+)
+def test_layerwise_refuses_states_that_do_not_fit(encoders: tuple[StateShape, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        LayerwiseBridge(encoders, StateShape(2, 2, 1))
 
 
 @pytest.mark.spec("J10")

@@ -177,7 +177,11 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"encoder": SELF, "bridge": "copy"}, ("bridge",), "requires an encoder with a final state; use 'mean' or 'zero'"),
     ({"decoder": SELF}, ("bridge",), "is 'final', but this decoder has no initial state; use 'none'"),
     ({"decoder": SELF, "bridge": "zero"}, ("bridge",), "is 'zero', but this decoder has no initial state; use 'none'"),
-    ({"bridge": "none"}, ("bridge",), "this decoder has an initial state; use 'final', 'zero', 'mean' or 'copy'"),
+    (
+        {"bridge": "none"},
+        ("bridge",),
+        "this decoder has an initial state; use 'final', 'zero', 'mean', 'copy' or 'layerwise'",
+    ),
     ({"decoder": SELF, "bridge": "none", "score": "none"}, ("decoder",), "a score other than none"),
     (
         {"decoder": {**SELF, "readout_size": 3}, "bridge": "none", "embedding": {"tie": "output"}},

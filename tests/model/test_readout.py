@@ -27,6 +27,16 @@ def test_tanh_is_the_attentional_vector() -> None:
     assert features(*PARTS)[1, 3].tolist() == pytest.approx(expected.tolist(), abs=1e-12)
 
 
+@pytest.mark.spec("J14")
+def test_linear_is_the_same_without_tanh() -> None:
+    """`W [s_t; c_t] + b`."""
+    features = shaken(READOUTS["linear"](SIZES))
+    p = loops.numbers(features)
+    state, context = (loops.array(part[1, 3]) for part in PARTS[:2])
+    expected = loops.times(p["mix.weight"], loops.join(state, context)) + p["mix.bias"]
+    assert features(*PARTS)[1, 3].tolist() == pytest.approx(expected.tolist(), abs=1e-12)
+
+
 def test_deep_reads_the_embedding_too() -> None:
     """`tanh(W [s_t; c_t; E y_(t-1)] + b)`."""
     features = shaken(READOUTS["deep"](SIZES))
