@@ -177,6 +177,10 @@ def test_help_lists_every_command() -> None:
         (["export", "run", "--quantization", "int8"], "requires --onnx, --ctranslate2 or --argos"),
         (["export", "run", "--onnx", "--ctranslate2"], "found onnx and ctranslate2"),
         (["export", "run", "--marian"], "--marian requires --output"),
+        *(
+            (["translate", "run", "--engine=ctranslate2", *words], "--engine ctranslate2 cannot be combined with")
+            for words in (["--glossary=x"], ["--shortlist=9,1"], ["--mbr=chrf"], ["--min-confidence=0.5"])
+        ),
         (["export", "run", "--onnx", "--quantization", "int16"], "expected --quantization int8, found int16"),
         (
             ["score", "run", "a", "b", "--json", "--per-symbol"],

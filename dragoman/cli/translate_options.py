@@ -153,7 +153,19 @@ class TranslateOptions(NamedTuple):
         typer.Option(min=1, metavar="N", help="Maximum number of lines read at once (default 256)."),
         WRITTEN,
     ] = None
-    engine: Annotated[Engine, SEARCHED] = "torch"
+    engine: Annotated[
+        Engine,
+        SEARCHED,
+        Conflicts(
+            "--glossary",
+            "--do-not-translate",
+            "--shortlist",
+            "--mbr",
+            "--min-confidence",
+            value="ctranslate2",
+            because="it searches by itself",
+        ),
+    ] = "torch"
     shortlist: Annotated[Candidates, SEARCHED] = None
     source: Annotated[
         list[str] | None,
