@@ -44,7 +44,7 @@ def read(path: Path) -> MarianFile:
     try:
         with path.open("rb") as file:
             is_zip = file.read(4) == b"PK\x03\x04"
-        tensors = _read_npz(path) if is_zip else _read_bin(path, path.read_bytes())
+        tensors = read_npz(path) if is_zip else _read_bin(path, path.read_bytes())
     except OSError as error:
         raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
     if OPTIONS not in tensors:
@@ -67,7 +67,8 @@ def _refuse(path: Path, name: str, expected: str, actual: str) -> NoReturn:
     raise UserError(f"{path}: tensor {name[:100]!r}: expected {expected}, found {actual}")
 
 
-def _read_npz(path: Path) -> dict[str, Array]:
+def read_npz(path: Path) -> dict[str, Array]:
+    """The arrays of a `.npz` by name. UserError names the file, the array, and what was expected."""
     tensors = {}
     try:
         with zipfile.ZipFile(path) as archive:

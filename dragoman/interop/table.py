@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.errors import UserError
-from dragoman.interop import fairseq, huggingface, joeynmt, marian, opennmt
+from dragoman.interop import fairseq, huggingface, joeynmt, marian, nematus, opennmt
 from dragoman.interop.foreign_model import ForeignModel
 
 
@@ -30,10 +30,12 @@ def read(
         return fairseq.read(model, vocabularies)
     if model := opennmt.find_model(source):
         return opennmt.read(model, vocabularies)
+    if model := nematus.find_model(source):
+        return nematus.read(model, vocabularies)
     if model := marian.find_model(source):
         return marian.read(model, vocabularies)
     raise UserError(
         f"{source}: expected a model of Marian (.npz or .bin with its vocabularies), a folder of Hugging Face "
         "(config.json and model.safetensors), JoeyNMT (config.yaml and best.ckpt) or fairseq (checkpoint_best.pt and "
-        "dict.*.txt), or a file of OpenNMT-py (.pt), found none"
+        "dict.*.txt), or a file of OpenNMT-py (.pt) or Nematus (.npz with .npz.json), found none"
     )

@@ -17,6 +17,7 @@ from tests.interop import (
     test_marian,
     test_marian_shortlist,
     test_multilingual,
+    test_nematus,
 )
 from tests.interop.huggingface_models import learn_pieces
 from tests.interop.marian_models import tensors, write_bin
@@ -59,7 +60,8 @@ def folders(tmp_path: Path, segmenter: bytes) -> list[Path]:
     fairseq, opennmt = test_luong_models.fairseq(tmp_path / "fairseq"), tmp_path / "opennmt"
     opennmt.mkdir()
     test_luong_models.opennmt(opennmt / "model.pt", 1)
-    return [npz, converted, huggingface, m2m100, joey, fairseq, opennmt]
+    nematus, _ = test_nematus.folder_of(tmp_path / "nematus", test_nematus.PLAIN)
+    return [npz, converted, huggingface, m2m100, joey, fairseq, opennmt, nematus]
 
 
 def damaged(contents: bytes, draw: random.Random) -> bytes:
