@@ -79,7 +79,15 @@ def read_npz(path: Path) -> dict[str, Array]:
                 name = member.filename.removesuffix(".npy")
                 with archive.open(member) as file:
                     tensors[name] = _read_array(path, name, file.read())
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error) as error:
+    except (
+        zipfile.BadZipFile,
+        OSError,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+        struct.error,
+    ) as error:
         raise UserError(f"{path}: truncated or not a .npz file ({error})") from error
     except zipfile.zlib.error as error:  # type: ignore[attr-defined]
         raise UserError(f"{path}: truncated or not a .npz file ({error})") from error
