@@ -39,7 +39,7 @@ class TextFiles(NamedTuple):
         kind = text.spec["tokenizer"]
         raise UserError(
             f"{path}: text of {language.name}: expected tokenizer sentencepiece, or word with pretokenizer whitespace, "
-            f"found {kind if isinstance(kind, str) else kind['kind']}"
+            f"found {kind if isinstance(kind, str) else kind['kind']} with {text.spec['pretokenizer']}"
         )
 
     @property
