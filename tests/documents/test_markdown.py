@@ -183,6 +183,11 @@ def test_a_paragraph_with_too_much_emphasis_is_refused(emphasis: str) -> None:
     assert written("one *two*\n\n" * 300).count("TWO") == 300
 
 
+def test_empty_lines_at_the_beginning_count() -> None:
+    with pytest.raises(UserError, match=r"x\.md:2: expected at most"):
+        written("\n" + "*a " * 250 + "end\n")
+
+
 @pytest.mark.parametrize("image", ["![a", "![a] ", "![a](b ", "![a](b) "])
 def test_a_paragraph_with_too_many_images_is_refused(image: str) -> None:
     """The parser's time grows with their square, and its memory with 12 kB for each that does not end."""
