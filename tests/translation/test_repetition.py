@@ -75,6 +75,8 @@ def test_repetitions_are_those_of_the_definition() -> None:
         ("OK", "gut " * 3, "repeats"),
         ("OK", "In Ordnung, das wird so gemacht, wie es hier steht und nicht anders.", "long"),
         ("OK", "In Ordnung", None),
+        ("OK", "In Ordnung, das wird so gemacht, wie es hier im.", None),  # 40 characters more than 4 times its source
+        ("OK", "In Ordnung, das wird so gemacht, wie es hier im T", "long"),
         ("\u6211\u559c\u6b61\u8c93\u3002", "I like cats, and I like them more than all the other animals.", None),
         ("Yes, I do see the dog.", "x y z w v. " + "Ja, ich sehe den Hund" * 2, None),
     ],
