@@ -91,7 +91,8 @@ def _pipeline(
         return pipeline
     pipeline = TextPipeline(pretokenizer="punctuation", tokenizer=Spec("sentencepiece"), **options)
     assert isinstance(pipeline.tokenizer, SentencePiece)
-    silent = [symbol for symbol in symbols if symbol in vocabulary.silent]
+    named = set(vocabulary.symbols) - vocabulary.silent
+    silent = [symbol for symbol in symbols if symbol not in named]
     try:
         pipeline.tokenizer.load_model(model, symbols, silent)
     except ValueError as error:

@@ -1,6 +1,6 @@
-"""Folders of Hugging Face Transformers: MarianMT (OPUS-MT), M2M100, NLLB and mBART.
+"""Folders of Hugging Face Transformers: MarianMT (OPUS-MT), M2M100, NLLB, mBART, T5 and mT5.
 
-`config.json` names the type of the model. Types that are not in ARCHITECTURES are refused by name.
+`config.json` names the type of the model. Other types are refused by name.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from dragoman.interop.foreign_model import ForeignModel, TensorMap
 from dragoman.interop.huggingface_file import CONFIG, HuggingFaceOptions, find_weights, read_optional_json, read_weights
 from dragoman.interop.huggingface_layers import Architecture, EncoderDecoder
+from dragoman.interop.huggingface_t5 import T5Layers
 from dragoman.interop.huggingface_text import TEXTS, FolderText, ModelFolder
 
 Positions = Literal["marian", "huggingface"]
@@ -25,6 +26,7 @@ ARCHITECTURES: Final = {
         expected={"normalize_before": True, "normalize_embedding": True, "add_final_layer_norm": True, **COMPUTED},
     ),
 }
+T5_PROGRAMS: Final = {"t5": "T5", "mt5": "mT5"}
 # As Hugging Face computes models that Marian trained: with other positions, and another epsilon in norms
 MARIAN_IN_TRANSFORMERS: Final = Architecture("MarianMT", "sinusoidal_halves", "after", scale=True)
 
@@ -39,14 +41,14 @@ def read(
     names file, tensor or key, and what was expected.
     """
     options = HuggingFaceOptions(path.parent / CONFIG)
-    kind = options.choice("model_type", tuple(ARCHITECTURES))
-    architecture = ARCHITECTURES[kind]
+    kind = options.choice("model_type", (*ARCHITECTURES, *T5_PROGRAMS))
+    architecture = ARCHITECTURES.get(kind)
     if kind == "marian" and positions == "huggingface":
         architecture = MARIAN_IN_TRANSFORMERS
     text = TEXTS[kind](ModelFolder(path.parent, options, vocabularies, languages))
     arrays, files = read_weights(path)
     tensors = TensorMap(path, arrays)
-    mapped = EncoderDecoder(options, tensors, architecture)
+    mapped = EncoderDecoder(options, tensors, architecture) if architecture else T5Layers(options, tensors)
     mapped.parameters()
     starts_from_zero = mapped.tables(text.rows, text.sizes, text.start)
     model = {
@@ -55,7 +57,7 @@ def read(
         "target_prefix": text.target_prefix,
     }
     used = (*files, path.parent / CONFIG, *text.files)
-    program = f"Hugging Face {architecture.program}"
+    program = f"Hugging Face {architecture.program if architecture else T5_PROGRAMS[kind]}"
     return ForeignModel(program, used, model, _search(path.parent, text), *text.sides, tensors.finish())
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dragoman.configuration.messages import nearest
+from dragoman.data.vocabulary import SPECIALS, UNK
 from dragoman.errors import UserError
 from dragoman.interop import vocabulary_files
 from dragoman.interop.foreign_model import Side
@@ -195,8 +196,34 @@ def _find_codes(folder: ModelFolder, codes: Sequence[str]) -> tuple[str, str]:
     return source, target
 
 
+def read_t5(folder: ModelFolder) -> FolderText:
+    """T5 and mT5: ids are those of `spiece.model`, and the decoder starts with `<pad>`. A source begins with the name
+    of the task where the model has one for these languages (`translate English to German: `).
+    """
+    options = folder.options
+    file = folder.file("spiece.model")
+    vocabulary = vocabulary_files.read(file)
+    if vocabulary.padding is None or options.values.get("decoder_start_token_id", 0) != vocabulary.padding:
+        raise options.refuse("decoder_start_token_id", f"the number of {PADDING} in {file.name}")
+    size = options.number("vocab_size")
+    target, rows = build_side(vocabulary, size, file)
+    pieces = target.text.tokenizer.encode(_task_prefix(folder).strip())
+    prefix = [piece if piece in target.symbols else SPECIALS[UNK] for piece in pieces]
+    source, _ = build_side(vocabulary, size, file, prefix=prefix)
+    return FolderText((file,), (source, target), (rows, rows), (size, size), start=vocabulary.padding)
+
+
+def _task_prefix(folder: ModelFolder) -> str:
+    tasks = folder.options.values.get("task_specific_params")
+    task = tasks.get("translation_{}_to_{}".format(*folder.languages)) if isinstance(tasks, Mapping) else None
+    prefix = task.get("prefix") if isinstance(task, Mapping) else None
+    return prefix if isinstance(prefix, str) else ""
+
+
 TEXTS: Final[Mapping[str, Callable[[ModelFolder], FolderText]]] = {
     "marian": read_marian,
     "m2m_100": read_m2m100,
     "mbart": read_mbart,
+    "t5": read_t5,
+    "mt5": read_t5,
 }

@@ -81,7 +81,8 @@ def _read_sentencepiece(path: Path) -> ForeignVocabulary:
     symbols: list[str] = processor.id_to_piece(list(range(processor.vocab_size())))
     if processor.eos_id() < 0:
         raise UserError(f"{path}: expected a sentencepiece model with an end symbol (--eos_id=0)")
-    return ForeignVocabulary(path, tuple(symbols), processor.eos_id(), processor.unk_id(), model)
+    padding = processor.pad_id() if processor.pad_id() >= 0 else None
+    return ForeignVocabulary(path, tuple(symbols), processor.eos_id(), processor.unk_id(), model, padding)
 
 
 def _entries(path: Path) -> Iterable[tuple[str, int, int]]:

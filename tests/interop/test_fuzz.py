@@ -18,6 +18,7 @@ from tests.interop import (
     test_marian_shortlist,
     test_multilingual,
     test_nematus,
+    test_t5,
 )
 from tests.interop.huggingface_models import learn_pieces
 from tests.interop.marian_models import tensors, write_bin
@@ -55,13 +56,14 @@ def folders(tmp_path: Path, segmenter: bytes) -> list[Path]:
     (converted / "lex.50.50.s2t.bin").write_bytes(shortlist)
     huggingface, *_ = test_huggingface.folder_of(tmp_path / "huggingface", segmenter)
     (huggingface / "generation_config.json").write_text('{"num_beams": 4}', "utf-8")
+    test_t5.make(tmp_path / "t5")
     m2m100 = test_multilingual.m2m100(tmp_path / "m2m100", learn_pieces(), ("source", "target")).path
     joey = joeynmt_models.write(tmp_path / "joey", joeynmt_models.build(test_joeynmt.PLAIN))
     fairseq, opennmt = test_luong_models.fairseq(tmp_path / "fairseq"), tmp_path / "opennmt"
     opennmt.mkdir()
     test_luong_models.opennmt(opennmt / "model.pt", 1)
     nematus, _ = test_nematus.folder_of(tmp_path / "nematus", test_nematus.PLAIN)
-    return [npz, converted, huggingface, m2m100, joey, fairseq, opennmt, nematus]
+    return [npz, converted, huggingface, m2m100, tmp_path / "t5", joey, fairseq, opennmt, nematus]
 
 
 def damaged(contents: bytes, draw: random.Random) -> bytes:

@@ -13,7 +13,7 @@ import sentencepiece
 from safetensors.torch import save_file
 
 from tests import toy
-from tests.interop import huggingface_models, marian_models, test_huggingface, test_multilingual
+from tests.interop import huggingface_models, marian_models, test_huggingface, test_multilingual, test_t5
 from tests.interop.marian_models import write_bin, write_npz
 from tests.system.conftest import Shell
 
@@ -70,6 +70,11 @@ def mbart(folder: Path, segmenter: bytes) -> None:
     test_multilingual.mbart(folder, huggingface_models.learn_pieces(lines), codes, code_last=True)
 
 
+def t5(folder: Path, segmenter: bytes) -> None:
+    """Without the name of a task for this direction."""
+    test_t5.make(folder, "second")
+
+
 SSRU = {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"}
 MODELS: dict[str, Callable[[Path, bytes], None]] = {
     "transformer": lambda folder, segmenter: marian(folder, segmenter, {}),
@@ -81,6 +86,7 @@ MODELS: dict[str, Callable[[Path, bytes], None]] = {
     "huggingface": huggingface,
     "m2m100": m2m100,
     "mbart": mbart,
+    "t5": t5,
 }
 
 
