@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.errors import UserError
-from dragoman.interop import fairseq, huggingface, joeynmt, marian, nematus, opennmt
+from dragoman.interop import fairseq, g2p, huggingface, joeynmt, marian, nematus, opennmt
 from dragoman.interop.foreign_model import ForeignModel
 
 
@@ -32,6 +32,8 @@ def read(
         return opennmt.read(model, vocabularies)
     if model := nematus.find_model(source):
         return nematus.read(model, vocabularies)
+    if model := g2p.find_model(source):
+        return g2p.read(model, vocabularies)
     if model := marian.find_model(source):
         return marian.read(model, vocabularies)
     raise UserError(
