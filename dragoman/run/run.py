@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dragoman.configuration import config_file
-from dragoman.configuration.components import Spec
+from dragoman.configuration.components import NONE, Spec
 from dragoman.configuration.config import Config
 from dragoman.corpus.features import FeatureSource
 from dragoman.data.language import Language, Source, require_text
@@ -114,8 +114,9 @@ def facts(run: Run) -> list[tuple[str, str]]:
 
 
 def _describe_part(spec: Spec) -> str:
-    """Describe a part with the options that are on: neither null nor false nor 0."""
-    on = (name if value is True else f"{name} {value}" for name, value in spec.options.items() if value)
+    """Describe a part with the options that are on: neither null nor false nor 0 nor none."""
+    options = {name: value for name, value in spec.options.items() if value and value != NONE}
+    on = (name if value is True else f"{name} {value}" for name, value in options.items())
     return ", ".join([spec.kind, *(option.replace("_", " ") for option in on)])
 
 

@@ -29,7 +29,7 @@ def test_options_that_are_on_are_told_in_words(run: Run) -> None:
     model = run.config.model.model_copy(update={"decoder": Spec("rnn", {**run.config.model.decoder.options, **other})})
     config = run.config.model_copy(update={"model": model})
     decoder = dict(facts(replace(run, config=config)))["decoder"]
-    parts = ["rnn", "cell gru", "size 1", "layers 1", "attend after", "input feeding none", "readout deep"]
+    parts = ["rnn", "cell gru", "size 1", "layers 1", "attend after", "readout deep"]
     assert decoder == ", ".join([*parts, "residual", "variational"])
 
 
