@@ -283,7 +283,7 @@ def test_no_link_of_the_description_is_dead_on_a_package_index(wheel: ZipFile, r
     targets = re.findall(r"\]\(([^)]*)\)", description)
     assert [target for target in targets if not target.startswith("https://")] == []
     assert [line for line in description.splitlines() if line.startswith("!")] == []
-    assert "and look\ninside it.\n\nPython 3.11 or newer" in description  # and an image between
+    assert "and look\ninside it.\n\ndragoman requires Python" in description  # and an image between
     assert "- **Attention mechanisms of the literature**: alignment scores" in description
     headings = re.findall(r"(?m)^#.*", (repository / "README.md").read_text(encoding="utf-8"))
     assert re.findall(r"(?m)^#.*", description) == headings

@@ -29,6 +29,7 @@ ARCHITECTURES: Final = {
 T5_PROGRAMS: Final = {"t5": "T5", "mt5": "mT5"}
 # As Hugging Face computes models that Marian trained: with other positions, and another epsilon in norms
 MARIAN_IN_TRANSFORMERS: Final = Architecture("MarianMT", "sinusoidal_halves", "after", scale=True)
+COMPUTED_THERE: Final = {"marian": MARIAN_IN_TRANSFORMERS}  # unlike by the program that trained the models
 
 find_model = find_weights
 
@@ -42,9 +43,8 @@ def read(
     """
     options = HuggingFaceOptions(path.parent / CONFIG)
     kind = options.choice("model_type", (*ARCHITECTURES, *T5_PROGRAMS))
-    architecture = ARCHITECTURES.get(kind)
-    if kind == "marian" and positions == "huggingface":
-        architecture = MARIAN_IN_TRANSFORMERS
+    computed_there = COMPUTED_THERE if positions == "huggingface" else {}
+    architecture = {**ARCHITECTURES, **computed_there}.get(kind)
     text = TEXTS[kind](ModelFolder(path.parent, options, vocabularies, languages))
     arrays, files = read_weights(path)
     tensors = TensorMap(path, arrays)

@@ -20,7 +20,7 @@ from dragoman.interop.vocabulary_files import ForeignVocabulary, check_symbols
 CONFIG: Final = "config.yaml"
 BEST: Final = "best.ckpt"
 SPECIALS: Final = {"unk": "<unk>", "pad": "<pad>", "bos": "<s>", "eos": "</s>"}
-LEVELS: Final = ("word", "bpe", "char")
+LEVELS: Final = ("word", "bpe")
 
 
 def find_model(source: Path) -> Path | None:

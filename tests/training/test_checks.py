@@ -321,7 +321,7 @@ def test_a_complete_configuration_has_every_option_of_every_part(make_config: Ca
             parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY
         ], spec
     assert full.model.encoder.options["direction"] == "bidirectional"
-    assert full.model.attention.score.options == {"size": None}
+    assert full.model.attention.score.options == {"size": None, "layer_norm": "none"}
     assert checks.complete(full) == full
     assert full.training.optimizer.options["learning_rate"] == 0.01  # what was given stays
 

@@ -1,13 +1,11 @@
 """State is whole, by toy parts: persistent buffers, and parameters whose first gradient comes late or never."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import save
 from torch import Tensor, nn
 
 import dragoman
@@ -20,7 +18,7 @@ from dragoman.model.output.output import Loss, Readout
 from dragoman.model.output.softmax import SoftmaxOutput
 from dragoman.model.output.table import OUTPUTS
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.weights import NOTE, average_weights, load_weights, read_tensors, weights, write_tensors
+from dragoman.model.weights import average_weights, load_weights, read_tensors, weights, write_tensors
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 from dragoman.training import session
@@ -170,7 +168,7 @@ def test_a_file_without_one_or_of_another_size_is_told(
         {key: tensor for key, tensor in tensors.items() if key != f"weights/model.{name}"},
         {**tensors, f"weights/model.{name}": tensors[f"weights/model.{name}"][1:]},
     ):
-        folder.last_state.write_bytes(save(spoiled, metadata={NOTE: json.dumps(note)}))
+        write_tensors(folder.last_state, spoiled, note)
         with pytest.raises(UserError, match=rf"last\.safetensors: weights of another model \(.*{name}"):
             train("run", **{"training.steps": 2})
 

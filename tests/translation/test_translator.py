@@ -793,7 +793,7 @@ def test_misuse_is_told_by_pythons_own_exceptions(run: Path, repository: Path) -
         f"TypeError: {folder} NoneType",
         f"TypeError: {folder} int",
         f"ValueError: {folder} none",
-        "ValueError: engine 'tpu': expected one of torch, int8, onnx",
+        "ValueError: engine 'tpu': expected one of torch, int8, onnx, ctranslate2",
     ]
 
 
