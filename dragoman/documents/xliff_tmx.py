@@ -180,7 +180,7 @@ class Xliff(_Units):
         target.set("state-qualifier", qualifier)
         if translated.quality is not None:
             match = _added(unit, etree.QName(space, "alt-trans"))
-            match.set("match-quality", _percent(translated))
+            match.set("match-quality", _percent(translated.quality))
             match.set("origin", ORIGIN)
             if gap.segment is not None:
                 match.set("mid", gap.segment)
@@ -202,7 +202,7 @@ class Xliff(_Units):
         match = etree.SubElement(matches, etree.QName(MATCHES, "match"), {"ref": f"#{segment.get('id')}"})
         match.set("type", "tm" if _qualifier(translated) != MACHINE else "mt")
         match.set("origin", ORIGIN)
-        match.set("matchQuality", _percent(translated).removesuffix("%"))
+        match.set("matchQuality", _percent(translated.quality).removesuffix("%"))
         source = etree.SubElement(match, etree.QName(space, "source"))
         source.text = gap.coded.line.text
         gap.coded.fill(etree.SubElement(match, etree.QName(space, "target")), written)
@@ -273,5 +273,5 @@ def _qualifier(translated: TranslatedText) -> str:
     return "exact-match" if all(match and match.score == 1 for match in matches) else "fuzzy-match"
 
 
-def _percent(translated: TranslatedText) -> str:
-    return f"{100 * (translated.quality or 0):.0f}%"
+def _percent(quality: float) -> str:
+    return f"{100 * quality:.0f}%"
