@@ -89,7 +89,7 @@ MODELS: dict[str, dict[str, Any]] = {  # an export takes ten seconds, so that ea
         "bridge": "mean",
         "score": "linear",
         "normalizer": "hard",
-        "decoder": {"attend": "between", "input_feeding": "attentional", "external_memory": 3},
+        "decoder": {"attend": "between", "input_feeding": "attentional", "external_memory": 3, "readout": "linear"},
     },
     "transformer": {
         "encoder": {**SELF, "positions": "none"},
@@ -105,6 +105,7 @@ MODELS: dict[str, dict[str, Any]] = {  # an export takes ten seconds, so that ea
         "decoder": {**SELF, "positions": "none", "readout_size": 3},
     },
     "terms": {
+        "bridge": "layerwise",
         "attention": {
             "terms": [
                 {"kind": "coverage", "fertility": 2.0},
@@ -115,7 +116,7 @@ MODELS: dict[str, dict[str, Any]] = {  # an export takes ten seconds, so that ea
                 "coverage_embedding",
                 "recurrent",
             ]
-        }
+        },
     },
     "hierarchical": {"encoder": {"size": 5}, "attention": {"sentences": "|"}},
 }
