@@ -122,6 +122,16 @@ def _load(file: Any, **options: Any) -> Any:
 PICKLE_MODULE: Final = SimpleNamespace(Unpickler=_Unpickler, load=_load, __name__="checkpoint_pickle")
 
 
+def choose(folder: Path, best: str) -> Path | None:
+    """The file `best` of a folder, or its only one with that suffix; None if there is none. UserError for several."""
+    paths = sorted(folder.glob(f"*{Path(best).suffix}"))
+    if folder / best in paths:
+        return folder / best
+    if len(paths) > 1:
+        raise UserError(f"{folder}: expected {best}, found {', '.join(path.name for path in paths)}; name the file")
+    return paths[0] if paths else None
+
+
 def is_checkpoint(path: Path) -> bool:
     """Whether a file begins as those of torch do."""
     with path.open("rb") as file:

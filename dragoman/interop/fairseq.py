@@ -39,12 +39,7 @@ def find_model(source: Path) -> Path | None:
         return None
     if source.is_file():
         return source if source.suffix == ".pt" else None
-    paths = sorted(source.glob("*.pt"))
-    if source / BEST in paths:
-        return source / BEST
-    if len(paths) > 1:
-        raise UserError(f"{source}: expected {BEST}, found {', '.join(path.name for path in paths)}; name the file")
-    return paths[0] if paths else None
+    return checkpoint_pickle.choose(source, BEST)
 
 
 def read(path: Path, vocabularies: Sequence[Path]) -> ForeignModel:

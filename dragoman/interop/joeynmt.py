@@ -29,12 +29,7 @@ def find_model(source: Path) -> Path | None:
         return source if source.suffix == ".ckpt" and (source.parent / CONFIG).is_file() else None
     if not (source / CONFIG).is_file():
         return None
-    paths = sorted(source.glob("*.ckpt"))
-    if source / BEST in paths:
-        return source / BEST
-    if len(paths) > 1:
-        raise UserError(f"{source}: expected {BEST}, found {', '.join(path.name for path in paths)}; name the file")
-    return paths[0] if paths else None
+    return checkpoint_pickle.choose(source, BEST)
 
 
 def read(path: Path, vocabularies: Sequence[Path]) -> ForeignModel:

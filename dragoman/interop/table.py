@@ -1,11 +1,24 @@
 """Which program wrote a checkpoint."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final, TypeAlias
 
 from dragoman.errors import UserError
 from dragoman.interop import fairseq, g2p, huggingface, joeynmt, marian, nematus, opennmt
 from dragoman.interop.foreign_model import ForeignModel
+
+FindModel: TypeAlias = Callable[[Path], Path | None]
+ReadModel: TypeAlias = Callable[[Path, Sequence[Path]], ForeignModel]
+# In this order, since Marian's files have the suffixes of others
+PROGRAMS: Final[Sequence[tuple[FindModel, ReadModel]]] = (
+    (joeynmt.find_model, joeynmt.read),
+    (fairseq.find_model, fairseq.read),
+    (opennmt.find_model, opennmt.read),
+    (nematus.find_model, nematus.read),
+    (g2p.find_model, g2p.read),
+    (marian.find_model, marian.read),
+)
 
 
 def read(
@@ -24,18 +37,9 @@ def read(
         raise UserError(f"--vocabulary: expected one or two files, found {len(vocabularies)}")
     if model := huggingface.find_model(source):
         return huggingface.read(model, vocabularies, positions, languages)
-    if model := joeynmt.find_model(source):
-        return joeynmt.read(model, vocabularies)
-    if model := fairseq.find_model(source):
-        return fairseq.read(model, vocabularies)
-    if model := opennmt.find_model(source):
-        return opennmt.read(model, vocabularies)
-    if model := nematus.find_model(source):
-        return nematus.read(model, vocabularies)
-    if model := g2p.find_model(source):
-        return g2p.read(model, vocabularies)
-    if model := marian.find_model(source):
-        return marian.read(model, vocabularies)
+    for find_model, read_model in PROGRAMS:
+        if model := find_model(source):
+            return read_model(model, vocabularies)
     raise UserError(
         f"{source}: expected a model of Marian (.npz or .bin with its vocabularies), a folder of Hugging Face "
         "(config.json and model.safetensors), JoeyNMT (config.yaml and best.ckpt) or fairseq (checkpoint_best.pt and "
