@@ -19,6 +19,12 @@ def missing_library(name: str | None, extra: str) -> UserError:
     return UserError(f"{name} is not installed; run `{command}` in the checkout of dragoman")
 
 
+def describe(error: BaseException) -> str:
+    """Return the first line of a library's message, at most 200 characters, or the type of the error if it has none."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__
+
+
 class Terminated(KeyboardInterrupt):
     """The system or another program has asked this process to end (SIGTERM, SIGHUP). `number` is that of the signal."""
 

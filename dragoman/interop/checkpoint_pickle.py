@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.errors import UserError
+from dragoman.errors import UserError, describe
 from dragoman.interop.foreign_model import Array
 
 ZIP, PICKLE = b"PK\x03\x04", b"\x80"  # how files of torch begin, since version 1.6 and before
@@ -151,8 +151,7 @@ def read(path: Path) -> Any:
     except MemoryError as error:
         raise UserError(f"{path}: damaged: it claims to be larger than the memory") from error
     except Exception as error:  # a program of which any step can fail
-        reason = str(error).strip().splitlines()[:1] or [type(error).__name__]
-        raise UserError(f"{path}: truncated, or not a checkpoint of PyTorch ({reason[0][:200]})") from error
+        raise UserError(f"{path}: truncated, or not a checkpoint of PyTorch ({describe(error)})") from error
 
 
 def _opened(path: Path) -> Path | io.BytesIO:

@@ -9,7 +9,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from dragoman.errors import UserError
+from dragoman.errors import UserError, describe
 from dragoman.interop.foreign_model import Array
 from dragoman.interop.foreign_options import ForeignOptions
 
@@ -70,7 +70,7 @@ def _read_tensors(path: Path) -> dict[str, Array]:
         else:  # weights_only: an unpickler that knows tensors and nothing else
             tensors = torch.load(path, map_location="cpu", weights_only=True)
     except (SafetensorError, OSError, RuntimeError, ValueError, KeyError, TypeError, EOFError) as error:
-        raise UserError(f"{path}: truncated, or not a file of weights ({str(error).splitlines()[0][:200]})") from error
+        raise UserError(f"{path}: truncated, or not a file of weights ({describe(error)})") from error
     except Exception as error:  # what the unpickler refuses has a type of the module `pickle`
         raise UserError(f"{path}: holds more than weights ({type(error).__name__})") from error
     if not isinstance(tensors, dict) or not all(isinstance(tensor, torch.Tensor) for tensor in tensors.values()):

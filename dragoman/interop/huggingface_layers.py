@@ -157,6 +157,8 @@ class EncoderDecoder:
         own = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
         head = ("lm_head.weight",) if self.tied else ()
         if self.shared:
+            if sizes[0] != sizes[1]:
+                raise self.options.refuse("decoder_vocab_size", f"vocab_size, {sizes[0]}")
             table = self.tensors.take_shared(("model.shared.weight", *own, *head), (sizes[0], self.size))
             return table, table
         source = self.tensors.take(own[0], (sizes[0], self.size))

@@ -8,7 +8,9 @@ those of a table of embeddings, and are followed by the float32 by which the mat
 
 import math
 import struct
+import warnings
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
@@ -18,10 +20,20 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from dragoman.configuration import yaml_lines
-from dragoman.errors import UserError
+from dragoman.errors import UserError, describe
 
 OPTIONS: Final = "special:model.yml"
 MOST_ITEMS = 100_000
+UNREADABLE: Final = (  # what reading a damaged archive raises
+    zipfile.BadZipFile,
+    zlib.error,
+    OSError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    struct.error,
+)
 EXPANSION = 200  # a file that claims to hold this many times its own size is none of Marian's
 FLOATS: Final[Mapping[int, str]] = {0x402: "<f2", 0x404: "<f4", 0x408: "<f8"}
 INTEGERS: Final[Mapping[int, str]] = {0x101: "i1", 0x102: "<i2", 0x104: "<i4", 0x108: "<i8", 0x201: "u1"}
@@ -79,18 +91,8 @@ def read_npz(path: Path) -> dict[str, Array]:
                 name = member.filename.removesuffix(".npy")
                 with archive.open(member) as file:
                     tensors[name] = _read_array(path, name, file.read())
-    except (
-        zipfile.BadZipFile,
-        OSError,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-        ValueError,
-        struct.error,
-    ) as error:
-        raise UserError(f"{path}: truncated or not a .npz file ({error})") from error
-    except zipfile.zlib.error as error:  # type: ignore[attr-defined]
-        raise UserError(f"{path}: truncated or not a .npz file ({error})") from error
+    except UNREADABLE as error:
+        raise UserError(f"{path}: truncated or not a .npz file ({describe(error)})") from error
     return tensors
 
 
@@ -101,12 +103,16 @@ def _read_array(path: Path, name: str, data: bytes) -> Array:
     file = BytesIO(data)
     try:
         version = npy.read_magic(file)
-        header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
-        if header is None:
-            _refuse(path, name, "version 1 or 2 of NumPy's format", str(version))
-        shape, by_columns, kind = header(file)
-    except ValueError as error:
-        raise UserError(f"{path}: tensor {name[:100]!r}: expected an array in NumPy's format ({error})") from error
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # headers of Python 2 are read in another way
+            header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
+            shape, by_columns, kind = header(file)
+    except KeyError as error:
+        raise UserError(f"{path}: tensor {name[:100]!r}: expected version 1 or 2 of NumPy's format") from error
+    except Exception as error:  # the header is a Python expression, of which any step can fail
+        raise UserError(
+            f"{path}: tensor {name[:100]!r}: expected an array in NumPy's format ({describe(error)})"
+        ) from error
     if kind.hasobject or any(size < 0 for size in shape):
         _refuse(path, name, "an array of numbers", f"{kind} {shape}")
     _check_length(path, name, shape, kind.itemsize, len(data) - file.tell())

@@ -74,11 +74,11 @@ def _read_sentencepiece(path: Path) -> ForeignVocabulary:
     try:
         model = path.read_bytes()
         processor.load_from_serialized_proto(model)
+        symbols: list[str] = processor.id_to_piece(list(range(processor.vocab_size())))
     except OSError as error:
         raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
-    except RuntimeError as error:
+    except (RuntimeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not a sentencepiece model") from error
-    symbols: list[str] = processor.id_to_piece(list(range(processor.vocab_size())))
     if processor.eos_id() < 0:
         raise UserError(f"{path}: expected a sentencepiece model with an end symbol (--eos_id=0)")
     padding = processor.pad_id() if processor.pad_id() >= 0 else None

@@ -1,16 +1,25 @@
 """Damaged files of other programs: each is refused in one line that names it, or it is a model all the same."""
 
+import io
 import os
 import random
+import resource
 import shutil
+import struct
+import time
+import zipfile
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from dragoman.errors import UserError
-from dragoman.interop import imported_run, table
+from dragoman.interop import imported_run, marian_shortlist, table
 from tests.interop import (
     joeynmt_models,
+    marian_models,
+    test_g2p,
     test_huggingface,
     test_joeynmt,
     test_luong_models,
@@ -27,7 +36,9 @@ from tests.interop.test_huggingface import segmenter
 __all__ = ["segmenter"]  # the fixture
 
 pytestmark = pytest.mark.spec("J5", "J8")
-FILES = int(os.environ.get("FUZZ_REQUESTS", "150"))  # `make fuzz` tries many
+FILES = int(os.environ.get("FUZZ_REQUESTS", "200"))  # `make fuzz` tries many
+LONGEST = 20.0  # seconds
+MEMORY = 512  # MiB beyond those before
 PIECES = [
     b"\xff" * 8,
     b"\0" * 8,
@@ -43,27 +54,78 @@ PIECES = [
 ]
 
 
-@pytest.fixture
-def folders(tmp_path: Path, segmenter: bytes) -> list[Path]:
-    """A model of each kind of files."""
-    npz = test_marian.folder_of(tmp_path / "npz", test_marian.PLAIN)
-    (npz / "decoder.yml").write_text("vocabs: [vocab.yml, vocab.yml]\nbeam-size: 3\n", "utf-8")
-    converted = tmp_path / "bin"
-    shutil.copytree(npz, converted)
+def of_marian(path: Path) -> list[Path]:
+    """A `.npz`, a recurrent one, and a `.bin` with a shortlist."""
+    plain, recurrent, converted = (path / name for name in ("npz", "s2s", "bin"))
+    test_marian.folder_of(plain, test_marian.PLAIN)
+    (plain / "decoder.yml").write_text("vocabs: [vocab.yml, vocab.yml]\nbeam-size: 3\n", "utf-8")
+    options = {**marian_models.S2S, "dim-vocabs": [len(test_marian.SYMBOLS)] * 2}
+    test_marian.recurrent_folder(recurrent, options, marian_models.recurrent_tensors(options))
+    shutil.copytree(plain, converted)
     (converted / "model.npz").unlink()
     write_bin(converted / "model.bin", test_marian.PLAIN, tensors(test_marian.PLAIN), 8)
     shortlist = test_marian_shortlist.file_of(test_marian_shortlist.LISTS)
     (converted / "lex.50.50.s2t.bin").write_bytes(shortlist)
-    huggingface, *_ = test_huggingface.folder_of(tmp_path / "huggingface", segmenter)
-    (huggingface / "generation_config.json").write_text('{"num_beams": 4}', "utf-8")
-    test_t5.make(tmp_path / "t5")
-    m2m100 = test_multilingual.m2m100(tmp_path / "m2m100", learn_pieces(), ("source", "target")).path
-    joey = joeynmt_models.write(tmp_path / "joey", joeynmt_models.build(test_joeynmt.PLAIN))
-    fairseq, opennmt = test_luong_models.fairseq(tmp_path / "fairseq"), tmp_path / "opennmt"
-    opennmt.mkdir()
-    test_luong_models.opennmt(opennmt / "model.pt", 1)
-    nematus, _ = test_nematus.folder_of(tmp_path / "nematus", test_nematus.PLAIN)
-    return [npz, converted, huggingface, m2m100, tmp_path / "t5", joey, fairseq, opennmt, nematus]
+    return [plain, recurrent, converted]
+
+
+def of_huggingface(path: Path, segmenter: bytes) -> list[Path]:
+    """MarianMT, also with weights that torch pickled, M2M100, NLLB, both kinds of mBART, and T5."""
+    marian, *_ = test_huggingface.folder_of(path / "huggingface", segmenter)
+    (marian / "generation_config.json").write_text('{"num_beams": 4}', "utf-8")
+    pickled = path / "pickled"
+    shutil.copytree(marian, pickled)
+    torch.save(load_file(pickled / "model.safetensors"), pickled / "pytorch_model.bin")
+    (pickled / "model.safetensors").unlink()
+    pieces, codes = learn_pieces(), ("source", "target")
+    folders = [
+        test_multilingual.m2m100(path / "m2m100", pieces, codes),
+        test_multilingual.nllb(path / "nllb", pieces, codes),
+        test_multilingual.mbart(path / "mbart50", pieces, codes, code_last=False),
+        test_multilingual.mbart(path / "mbart25", pieces, codes, code_last=True),
+    ]
+    test_t5.make(path / "t5")
+    return [marian, pickled, *(folder.path for folder in folders), path / "t5"]
+
+
+def of_others(path: Path) -> list[Path]:
+    """JoeyNMT, fairseq and OpenNMT-py, of new and old versions, Nematus, and g2p-en."""
+    for name in ("opennmt1", "opennmt3", "g2p"):
+        (path / name).mkdir()
+    for version in (1, 3):
+        test_luong_models.opennmt(path / f"opennmt{version}" / "model.pt", version)
+    marian_models.write_arrays(path / "g2p" / "checkpoint20.npz", test_g2p.arrays())
+    nematus, _ = test_nematus.folder_of(path / "nematus", test_nematus.PLAIN)
+    return [
+        joeynmt_models.write(path / "joey", joeynmt_models.build(test_joeynmt.PLAIN)),
+        joeynmt_models.write(path / "joey2", joeynmt_models.build(test_joeynmt.PLAIN_TRANSFORMER)),
+        test_luong_models.fairseq(path / "fairseq"),
+        test_luong_models.fairseq(path / "fairseq_old", old=True),
+        nematus,
+        *(path / name for name in ("opennmt1", "opennmt3", "g2p")),
+    ]
+
+
+@pytest.fixture
+def folders(tmp_path: Path, segmenter: bytes) -> list[Path]:
+    """A model of each kind of files."""
+    return [*of_marian(tmp_path), *of_huggingface(tmp_path, segmenter), *of_others(tmp_path)]
+
+
+def damaged_inside(contents: bytes, draw: random.Random) -> bytes:
+    """A shortlist, or an archive with a damaged file, whose checksum is right."""
+    if not zipfile.is_zipfile(io.BytesIO(contents)):
+        data = damaged(contents[16:], draw)
+        return contents[:8] + struct.pack("<Q", marian_shortlist._checksum(data)) + data
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(contents)) as source, zipfile.ZipFile(file, "w") as archive:
+        members = source.infolist()
+        large = [member for member in members if member.filename.endswith((".pkl", "model.yml.npy"))]
+        chosen = draw.choice(large if large and draw.random() < 0.5 else members)
+        for member in members:
+            data = source.read(member)
+            archive.writestr(member.filename, damaged(data, draw) if member is chosen else data)
+    return file.getvalue()
 
 
 def damaged(contents: bytes, draw: random.Random) -> bytes:
@@ -104,14 +166,19 @@ def test_a_damaged_file_is_refused_in_one_line_or_is_a_model(folders: list[Path]
         folder = draw.choice(folders)
         path = draw.choice(sorted(folder.iterdir()))
         whole = path.read_bytes()
-        path.write_bytes(damaged(whole, draw))
+        inside = (zipfile.is_zipfile(path) or path.name.startswith("lex.")) and draw.random() < 0.6
+        path.write_bytes((damaged_inside if inside else damaged)(whole, draw))
+        start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         line = refusal(folder, tmp_path / "run")
+        assert time.monotonic() - start < LONGEST, (seed, path, line)
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY * 1024, (seed, path, line)
         if line is None:
             shutil.rmtree(tmp_path / "run")
         else:
             refused += 1
             assert "\n" not in line, (seed, path, line)
-            assert str(folder) in line, (seed, path, line)
+            assert str(folder) in line or line.startswith("--"), (seed, path, line)
+            assert len(line) < 1000, (seed, path, line)
             assert not (tmp_path / "run").exists(), (seed, path)
         path.write_bytes(whole)
     assert refused > FILES / 2

@@ -3,6 +3,7 @@
 import io
 import json
 import pickle
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +166,11 @@ def test_weights_of_torch_are_read_and_nothing_else_of_them(segmenter: bytes, tm
         def __reduce__(self) -> Any:
             return Path.touch, (tmp_path / "touched",)
 
-    for contents in (pickle.dumps(Called(), 2), b"no", pickle.dumps([1], 2)):
+    empty = io.BytesIO()
+    with zipfile.ZipFile(folder / "pytorch_model.bin") as source, zipfile.ZipFile(empty, "w") as archive:
+        for name in source.namelist():
+            archive.writestr(name, b"" if name.endswith("data.pkl") else source.read(name))
+    for contents in (pickle.dumps(Called(), 2), b"no", pickle.dumps([1], 2), empty.getvalue()):
         (folder / "pytorch_model.bin").write_bytes(contents)
         with pytest.raises(UserError, match=r"pytorch_model\.bin: "):
             table.read(folder)
@@ -194,6 +199,7 @@ def test_weights_of_torch_are_read_and_nothing_else_of_them(segmenter: bytes, tm
         ({"encoder_ffn_dim": 7}, "tensor 'model.encoder.layers.0.fc1.weight': expected shape (7, 8), found (6, 8)"),
         ({"share_encoder_decoder_embeddings": False}, "tensor 'model.encoder.embed_tokens.weight': expected shape"),
         ({"tie_word_embeddings": False}, "tensor 'lm_head.weight': expected shape"),
+        ({"decoder_vocab_size": 99}, "config.json: decoder_vocab_size: expected vocab_size, "),
         ({"vocab_size": 9, "decoder_vocab_size": 9}, "vocab.json: expected at most 9 symbols, as the model has"),
     ],
 )

@@ -98,12 +98,21 @@ def test_scores_of_transformers(row: dict[str, Any], tmp_path: Path) -> None:
 PLAIN = recurrent(
     {"rnn_type": "gru", "layers": 1, "attention": "luong", "input_feeding": True, "init_hidden": "bridge"}
 )
+PLAIN_TRANSFORMER = transformer(
+    {
+        "source_norm": "pre",
+        "target_norm": "pre",
+        "activation": "relu",
+        "scale": True,
+        "heads": 2,
+        "tied_softmax": True,
+    }
+)
 
 
 def test_a_model_of_the_first_version_has_norms_before_its_layers(tmp_path: Path) -> None:
     """Its configuration does not say where they are."""
-    row = {"source_norm": "pre", "target_norm": "pre", "activation": "relu", "scale": True, "heads": 2}
-    model = build(transformer({**row, "tied_softmax": True}))
+    model = build(PLAIN_TRANSFORMER)
     folder = write(tmp_path / "joey", model)
     text = (folder / "config.yaml").read_text("utf-8").replace('"layer_norm": "pre"', '"freeze": false')
     (folder / "config.yaml").write_text(text, "utf-8")

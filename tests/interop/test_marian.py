@@ -4,6 +4,8 @@ import gzip
 import hashlib
 import random
 import re
+import struct
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -401,6 +403,33 @@ def test_damaged_tensors_are_refused_by_name(arrays: dict[str, Any], message: st
     with pytest.raises(UserError) as raised:
         table.read(folder_of(tmp_path, PLAIN, **arrays))
     assert message in str(raised.value)
+
+
+HEADER = "{'descr': '<f4', 'fortran_order': False, 'shape': (2L,)}"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("version", "header", "message"),
+    [
+        (1, HEADER, ""),  # as Python 2 wrote it
+        (1, HEADER[:-1], r"expected an array in NumPy's format \(.*\)"),
+        (1, "(" * 300, r"expected an array in NumPy's format \(.*\)"),
+        (1, HEADER.replace("2L", "2L, []"), r"expected an array in NumPy's format \(.*\)"),
+        (3, HEADER, "expected version 1 or 2 of NumPy's format"),
+    ],
+)
+def test_headers_are_read_without_warnings_or_refused(version: int, header: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    text = header.encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("W.npy", b"\x93NUMPY" + struct.pack("<BBH", version, 0, len(text)) + text + b"\0" * 8)
+    if not message:
+        assert marian_file.read_npz(path)["W"].tolist() == [0, 0]
+        return
+    with pytest.raises(UserError, match=f"tensor 'W': {message}") as raised:
+        marian_file.read_npz(path)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("kind", ["npz", "bin"])

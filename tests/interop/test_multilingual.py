@@ -75,11 +75,11 @@ def build(
     return Folder(path, symbols, codes, Reference(kind, config, arrays), files["sentencepiece.bpe.model"])
 
 
-def nllb(path: Path, segmenter: bytes) -> Folder:
-    codes = ["deu_Latn", "eng_Latn", "fra_Latn"]
+def nllb(path: Path, segmenter: bytes, languages: tuple[str, str] = ("eng_Latn", "deu_Latn")) -> Folder:
+    codes = sorted({"deu_Latn", "fra_Latn", *languages})
     files = {"sentencepiece.bpe.model": segmenter, "special_tokens_map.json": {"additional_special_tokens": codes}}
     symbols = [*FAIRSEQ, *pieces_of(segmenter), *codes, "<mask>"]
-    return build(path, "m2m_100", symbols, files, ("eng_Latn", "deu_Latn"))
+    return build(path, "m2m_100", symbols, files, languages)
 
 
 def m2m100(path: Path, segmenter: bytes, languages: tuple[str, str] = ("en", "fr")) -> Folder:
@@ -249,6 +249,7 @@ def test_copies_of_tied_tensors_are_read_once(folder: Folder) -> None:
         ("tokenizer.json", {"added_tokens": [{"id": -1, "content": "x"}]}, "added_tokens: expected an id"),
         ("tokenizer.json", {"added_tokens": [1]}, "added_tokens: expected an id"),
         ("sentencepiece.bpe.model", b"no", "not a sentencepiece model"),
+        ("sentencepiece.bpe.model", learn_pieces().replace(b"\n\x01&", b"\n\x01\xe5"), "not a sentencepiece model"),
         ("sentencepiece.bpe.model", learn_pieces(unk_id=2, eos_id=0), "expected the pieces <unk>, <s>, </s> first"),
     ],
 )
