@@ -10,7 +10,7 @@ from dragoman.configuration import sections, yaml_lines
 from dragoman.configuration.components import Spec
 from dragoman.configuration.data import DataConfig
 from dragoman.configuration.sections import Section
-from dragoman.configuration.values import Count, Positive, Rate, Several, Size, Text
+from dragoman.configuration.values import Count, Positive, Rate, Several, Size, Text, Width
 from dragoman.threads import MOST_THREADS
 
 
@@ -42,6 +42,11 @@ class LanguageConfig(Section):
         (), description="tokens before each source text, such as the code of its language or the name of a task"
     )
     suffix: Annotated[tuple[Text, ...], Several] = Field((), description="tokens after each source text")
+    padded_length: Width | None = Field(
+        None,
+        description="pad each shorter source text to this number of tokens, which the model reads and attends to; "
+        "null = padding is masked",
+    )
 
 
 class TextConfig(Section):

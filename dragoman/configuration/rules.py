@@ -8,6 +8,8 @@ from dragoman.configuration.data import COLUMNS, DataConfig
 from dragoman.configuration.messages import nearest
 
 ONE_PAIR = ("source", "target", "train", "dev")
+# Keys of text.source that text.target lacks, with what there is instead
+AROUND_SOURCES = dict.fromkeys(("prefix", "suffix"), "; see model.target_prefix") | {"padded_length": ""}
 
 
 def required(config: Config) -> Iterator[Problem]:
@@ -191,9 +193,9 @@ def _features(config: Config) -> Iterator[Problem]:
 
 def _around_texts(config: Config) -> Iterator[Problem]:
     """Problems of symbols before and after texts."""
-    for name in ("prefix", "suffix"):
+    for name, advice in AROUND_SOURCES.items():
         if getattr(config.text.target, name):
-            yield Problem(("text", "target", name), "only for sources; see model.target_prefix")
+            yield Problem(("text", "target", name), f"only for sources{advice}")
     if config.model.start_symbol == "prefix" and not config.model.target_prefix:
         yield Problem(("model", "start_symbol"), "'prefix' requires model.target_prefix")
 

@@ -109,7 +109,7 @@ class Language:
         """
         path = folder / f"{side}.vocabulary"
         text = TextPipeline.load(folder, side)
-        vocabulary = Vocabulary.load(path, marks, (*text.prefix, *text.suffix))
+        vocabulary = Vocabulary.load(path, marks, text.frame)
         counts = _counts(folder / f"{side}.counts") if counted else ()
         if counted and len(vocabulary) != len(counts):
             difference = f"{len(vocabulary):,} symbols, and {side}.counts {len(counts):,}"

@@ -106,9 +106,8 @@ def learn_inventories(data: DataConfig, text: TextConfig, seed: int) -> dict[Sid
 
     def language(name: str) -> Language:
         pipeline = pipelines[-1] if name in data.recalled else next(rest)
-        around = (*pipeline.prefix, *pipeline.suffix)
         try:
-            return Language(name, pipeline, Vocabulary(pipeline.tokenizer.inventory, marks(data), around))
+            return Language(name, pipeline, Vocabulary(pipeline.tokenizer.inventory, marks(data), pipeline.frame))
         except ValueError as error:
             raise UserError(f"text.source: the vocabulary {error}") from error
 
@@ -189,4 +188,5 @@ def new_pipeline(text: LanguageConfig) -> TextPipeline:
         tokenizer=text.tokenizer,
         prefix=text.prefix,
         suffix=text.suffix,
+        padded_length=text.padded_length,
     )

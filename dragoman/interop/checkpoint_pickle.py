@@ -9,7 +9,8 @@ import pickle
 import warnings
 import zipfile
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -140,10 +141,22 @@ def is_checkpoint(path: Path) -> bool:
 
 def read(path: Path) -> Any:
     """Read a checkpoint. UserError if it is truncated, or none of torch's."""
+    with _errors(path, "a checkpoint of PyTorch"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # storages with a type are old
+        return torch.load(_opened(path), map_location="cpu", pickle_module=PICKLE_MODULE, weights_only=False)
+
+
+def read_object(path: Path) -> Any:
+    """Read a pickle without tensors. UserError if it is truncated, or none."""
+    with _errors(path, "a pickle"):
+        return _load(io.BytesIO(path.read_bytes()))
+
+
+@contextmanager
+def _errors(path: Path, expected: str) -> Iterator[None]:
+    """UserError for whatever goes wrong when a file is read."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # storages with a type are old
-            return torch.load(_opened(path), map_location="cpu", pickle_module=PICKLE_MODULE, weights_only=False)
+        yield
     except UserError:
         raise
     except OSError as error:
@@ -151,7 +164,7 @@ def read(path: Path) -> Any:
     except MemoryError as error:
         raise UserError(f"{path}: damaged: it claims to be larger than the memory") from error
     except Exception as error:  # a program of which any step can fail
-        raise UserError(f"{path}: truncated, or not a checkpoint of PyTorch ({describe(error)})") from error
+        raise UserError(f"{path}: truncated, or not {expected} ({describe(error)})") from error
 
 
 def _opened(path: Path) -> Path | io.BytesIO:

@@ -14,7 +14,7 @@ from dragoman.interop.vocabulary_files import ForeignVocabulary
 from dragoman.text.pipeline import TextPipeline
 from dragoman.text.sentencepiece_model import SentencePiece
 from dragoman.text.tokenizer import SPACE
-from dragoman.text.words import Words
+from dragoman.text.words import ListTokenizer
 
 NEVER: Final = -1e4  # the logit of a symbol that the other program does not write: its probability is 0
 
@@ -56,13 +56,15 @@ def build_side(
     segmenter: Path,
     left_out: Sequence[str] = (),
     *,
+    tokenizer: str = "word",
     prefix: Sequence[str] = (),
     suffix: Sequence[str] = (),
+    padded_length: int | None = None,
     lowercase: bool = False,
 ) -> tuple[Side, RowOrder]:
     """The text of one side, between `prefix` and `suffix`, and the order of its rows. `size` is the number of symbols
     of the model, which may have more than the vocabulary; `segmenter` is the sentencepiece model of a vocabulary of
-    another format.
+    another format, whose symbols are otherwise of `tokenizer`: word or character.
     """
     if len(vocabulary.symbols) > size:
         raise UserError(
@@ -71,24 +73,29 @@ def build_side(
     order = RowOrder(vocabulary, size, left_out)
     count = len(vocabulary.symbols)
     symbols = [vocabulary.symbols[n] if n < count else f"<unused {n}>" for n in order.numbers]
-    pipeline = _pipeline(vocabulary, symbols, segmenter, {"prefix": prefix, "suffix": suffix, "lowercase": lowercase})
-    return Side(pipeline, tuple(symbols)), order
-
-
-def _pipeline(
-    vocabulary: ForeignVocabulary, symbols: Sequence[str], segmenter: Path, options: Mapping[str, Any]
-) -> TextPipeline:
-    """Pieces of sentencepiece, or else words between spaces."""
+    options: dict[str, Any] = {
+        "prefix": prefix,
+        "suffix": suffix,
+        "padded_length": padded_length,
+        "lowercase": lowercase,
+    }
     model = vocabulary.model
-    if model is None and any(SPACE in symbol for symbol in symbols):
+    if tokenizer == "word" and model is None and any(SPACE in symbol for symbol in symbols):
         if not segmenter.is_file():
             raise UserError(f"{vocabulary.path}: has pieces of sentencepiece: expected {segmenter}, found no such file")
         model = segmenter.read_bytes()
     if model is None:
-        pipeline = TextPipeline(pretokenizer="whitespace", tokenizer=Spec("word"), **options)
-        assert isinstance(pipeline.tokenizer, Words)
+        pipeline = TextPipeline(pretokenizer="whitespace", tokenizer=Spec(tokenizer), **options)
+        assert isinstance(pipeline.tokenizer, ListTokenizer)
         pipeline.tokenizer.set_inventory(symbols)
-        return pipeline
+    else:
+        pipeline = _sentencepiece(vocabulary, model, symbols, segmenter, options)
+    return Side(pipeline, tuple(symbols)), order
+
+
+def _sentencepiece(
+    vocabulary: ForeignVocabulary, model: bytes, symbols: Sequence[str], path: Path, options: Mapping[str, Any]
+) -> TextPipeline:
     pipeline = TextPipeline(pretokenizer="punctuation", tokenizer=Spec("sentencepiece"), **options)
     assert isinstance(pipeline.tokenizer, SentencePiece)
     named = set(vocabulary.symbols) - vocabulary.silent
@@ -96,5 +103,5 @@ def _pipeline(
     try:
         pipeline.tokenizer.load_model(model, symbols, silent)
     except ValueError as error:
-        raise UserError(f"{segmenter}: {error}") from error
+        raise UserError(f"{path}: {error}") from error
     return pipeline

@@ -10,15 +10,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from dragoman.configuration.components import Spec
 from dragoman.errors import UserError
 from dragoman.interop import marian_file
-from dragoman.interop.foreign_model import ForeignModel, Side, TensorMap
-from dragoman.interop.foreign_text import RowOrder
+from dragoman.interop.foreign_model import ForeignModel, TensorMap
+from dragoman.interop.foreign_text import build_side
 from dragoman.interop.torch_layers import ENCODER, TorchLayers
 from dragoman.interop.vocabulary_files import ForeignVocabulary
-from dragoman.text.pipeline import TextPipeline
-from dragoman.text.words import ListTokenizer
 
 LETTERS: Final = ("<pad>", "<unk>", "</s>", *string.ascii_lowercase)
 VOWELS: Final = "AA AE AH AO AW AY EH ER EY IH IY OW OY UH UW"  # each with three degrees of stress
@@ -62,16 +59,16 @@ def read(path: Path, vocabularies: Sequence[Path]) -> ForeignModel:
         layers.cell(ours, f"{side}_{{}}", "gru", embedding, size)
     source = ForeignVocabulary(path, LETTERS, end=2, unknown=1, padding=0)
     target = ForeignVocabulary(path, TARGET, end=3, unknown=1, padding=0, begin=2)
-    rows = (RowOrder(source, len(LETTERS)), RowOrder(target, len(TARGET)))
+    (source_side, source_rows), (target_side, target_rows) = (
+        build_side(source, len(LETTERS), path, tokenizer="character", lowercase=True),
+        build_side(target, len(TARGET), path),
+    )
+    rows = (source_rows, target_rows)
     tables = (tensors.take("enc_emb", (len(LETTERS), embedding)), tensors.take("dec_emb", (len(TARGET), embedding)))
     layers.tables(rows, tables, (tensors.take("fc_w", (len(TARGET), size)), tensors.take("fc_b", (len(TARGET),))))
-    sides = [
-        _side(vocabulary, order, tokenizer)
-        for vocabulary, order, tokenizer in zip((source, target), rows, ("character", "word"), strict=True)
-    ]
     model = _configuration(embedding, size)
     search = {"kind": "greedy"}
-    return ForeignModel("g2p-en", (path,), model, search, sides[0], sides[1], tensors.finish())
+    return ForeignModel("g2p-en", (path,), model, search, source_side, target_side, tensors.finish())
 
 
 def _configuration(embedding: int, size: int) -> dict[str, Any]:
@@ -90,12 +87,3 @@ def _configuration(embedding: int, size: int) -> dict[str, Any]:
             "readout": "concat",
         },
     }
-
-
-def _side(vocabulary: ForeignVocabulary, order: RowOrder, tokenizer: str) -> Side:
-    symbols = tuple(vocabulary.symbols[number] for number in order.numbers)
-    is_source = "<s>" not in vocabulary.symbols
-    pipeline = TextPipeline(lowercase=is_source, pretokenizer="whitespace", tokenizer=Spec(tokenizer))
-    assert isinstance(pipeline.tokenizer, ListTokenizer)
-    pipeline.tokenizer.set_inventory(symbols)
-    return Side(pipeline, symbols)

@@ -16,8 +16,8 @@ from dragoman.run.run import Run
 NAME: Final = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
 # Files that an importer may read; there is no code among them.
 SUFFIXES: Final = (
-    ".json .safetensors .bin .npz .spm .model .yml .yaml .txt .md .ckpt .pt .tokenizer .vocabulary .counts .characters "
-    ".languages .gz .tsv"
+    ".json .safetensors .bin .npz .spm .model .yml .yaml .txt .md .ckpt .pt .keras .pkl .tokenizer .vocabulary .counts "
+    ".characters .languages .gz .tsv"
 ).split()
 # Files of a run that its users need, in the order in which they are listed
 UPLOADED: Final = (

@@ -80,7 +80,7 @@ def _checked(values: dict[str, Any]) -> Config:
 
 def _language(name: str, side: Side) -> Language:
     try:
-        vocabulary = Vocabulary(side.symbols, around=(*side.text.prefix, *side.text.suffix))
+        vocabulary = Vocabulary(side.symbols, around=side.text.frame)
     except ValueError as error:
         raise UserError(f"vocabulary of {name}: {error}") from error
     return Language(name, side.text, vocabulary, (0,) * len(vocabulary))

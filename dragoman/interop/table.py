@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from dragoman.errors import UserError
-from dragoman.interop import fairseq, g2p, huggingface, joeynmt, marian, nematus, opennmt
+from dragoman.interop import fairseq, g2p, huggingface, joeynmt, keras, marian, nematus, opennmt
 from dragoman.interop.foreign_model import ForeignModel
 
 FindModel: TypeAlias = Callable[[Path], Path | None]
@@ -17,6 +17,7 @@ PROGRAMS: Final[Sequence[tuple[FindModel, ReadModel]]] = (
     (opennmt.find_model, opennmt.read),
     (nematus.find_model, nematus.read),
     (g2p.find_model, g2p.read),
+    (keras.find_model, keras.read),
     (marian.find_model, marian.read),
 )
 
@@ -43,5 +44,5 @@ def read(
     raise UserError(
         f"{source}: expected a model of Marian (.npz or .bin with its vocabularies), a folder of Hugging Face "
         "(config.json and model.safetensors), JoeyNMT (config.yaml and best.ckpt) or fairseq (checkpoint_best.pt and "
-        "dict.*.txt), or a file of OpenNMT-py (.pt) or Nematus (.npz with .npz.json), found none"
+        "dict.*.txt), or a file of OpenNMT-py (.pt), Nematus (.npz with .npz.json) or Keras (.keras), found none"
     )

@@ -27,7 +27,7 @@ class TextFiles(NamedTuple):
     def of(cls, run: Run, language: Language) -> "TextFiles":
         """UserError for text that other programs segment differently."""
         text, path = language.text, run.folder.path
-        if text.prefix or text.suffix or language.vocabulary.first > len(FIRST) + 2:
+        if text.frame or language.vocabulary.first > len(FIRST) + 2:
             raise UserError(f"{path}: text of {language.name}: has marks around texts, which the other program has not")
         if text.spec["lowercase"]:
             raise UserError(f"{path}: text of {language.name}: is read in lower case, which the other program does not")

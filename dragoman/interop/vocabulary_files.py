@@ -46,7 +46,7 @@ def read(path: Path) -> ForeignVocabulary:
     if path.suffix in (".spm", ".model"):
         return _read_sentencepiece(path)
     if path.suffix in (".yml", ".yaml", ".json"):
-        symbols = _by_id(path, _entries(path))
+        symbols = order_symbols(path, _entries(path))
     else:
         symbols = [line.rstrip() for line in read_lines(path)]
     places = check_symbols(path, symbols)
@@ -126,7 +126,7 @@ def _escaped(code: str) -> str:
     return chr(min(int(code[1:], 16), 0x10FFFF)) if len(code) > 1 else _ESCAPES.get(code, code)
 
 
-def _by_id(path: Path, entries: Iterable[tuple[str, int, int]]) -> list[str]:
+def order_symbols(path: Path, entries: Iterable[tuple[str, int, int]]) -> list[str]:
     """The symbols in the order of their ids, which leave no holes."""
     by_id: dict[int, str] = {}
     for symbol, number, line in entries:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from dragoman.configuration.components import Spec, build, complete, plain
 from dragoman.errors import UserError
@@ -17,6 +17,8 @@ from dragoman.text.tokenizer import UNKNOWN, Tokenizer
 from dragoman.text.words import TOKENIZERS
 
 Side: TypeAlias = str  # target, source, or source.NAME of several
+PADDING: Final = Mark("<pad>")
+LONGEST_PADDED: Final = 1000
 
 
 class WordsOf(NamedTuple):
@@ -30,7 +32,8 @@ class WordsOf(NamedTuple):
 class TextPipeline:
     """The normalizer, pretokenizer and tokenizer of text of one language.
 
-    `prefix` and `suffix` are names of symbols that a model reads before and after each source text.
+    `prefix` and `suffix` are names of symbols that a model reads before and after each source text. A shorter source is
+    followed by `<pad>` up to `padded_length` symbols, which the model reads like others; a longer one stays as it is.
     """
 
     def __init__(
@@ -41,6 +44,7 @@ class TextPipeline:
         tokenizer: Spec,
         prefix: Sequence[str] = (),
         suffix: Sequence[str] = (),
+        padded_length: int | None = None,
     ) -> None:
         tokenizer = complete(TOKENIZERS, tokenizer)
         self.spec: dict[str, Any] = {
@@ -50,6 +54,9 @@ class TextPipeline:
         }
         self.spec |= {name: list(symbols) for name, symbols in (("prefix", prefix), ("suffix", suffix)) if symbols}
         self.prefix, self.suffix = (tuple(map(Mark, symbols)) for symbols in (prefix, suffix))
+        self.padded_length = padded_length or 0
+        if padded_length:
+            self.spec["padded_length"] = padded_length
         self.normalize = Normalizer(lowercase=lowercase)
         self.tokenize = PRETOKENIZERS[pretokenizer]
         self.tokenizer: Tokenizer = build(TOKENIZERS, tokenizer, self.tokenize)
@@ -58,9 +65,15 @@ class TextPipeline:
         """The symbols of a text as the user wrote it; `sample` seeds the sentence's subword dropout, None = none."""
         return self.tokenizer.encode(self.normalize(text), sample)
 
+    @property
+    def frame(self) -> tuple[Mark, ...]:
+        """The symbols around texts."""
+        return (*self.prefix, *self.suffix, *([PADDING] if self.padded_length else []))
+
     def framed(self, symbols: Sequence[Symbol]) -> list[Symbol]:
-        """The symbols of a source between its prefix and its suffix."""
-        return [*self.prefix, *symbols, *self.suffix]
+        """The symbols of a source between its prefix and its suffix, padded."""
+        framed = [*self.prefix, *symbols, *self.suffix]
+        return framed + [PADDING] * (self.padded_length - len(framed))
 
     def elided(self, text: str) -> list[str] | None:
         """The symbols of the beginning of a text if the apostrophe at its end is that of an elided word (`l'`), as it
@@ -119,6 +132,7 @@ class TextPipeline:
                 tokenizer=Spec.parse(spec["tokenizer"]),
                 prefix=_names(spec.get("prefix", [])),
                 suffix=_names(spec.get("suffix", [])),
+                padded_length=_length(spec.get("padded_length")),
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise UserError(f"{path}: not the description of a text pipeline ({error})") from error
@@ -130,6 +144,12 @@ def _names(symbols: Any) -> list[str]:
     if not isinstance(symbols, list) or not all(isinstance(symbol, str) for symbol in symbols):
         raise TypeError("prefix and suffix: expected lists of symbols")
     return symbols
+
+
+def _length(value: Any) -> int | None:
+    if value is not None and (type(value) is not int or not 1 <= value <= LONGEST_PADDED):
+        raise TypeError(f"padded_length: expected a number from 1 to {LONGEST_PADDED}")
+    return value
 
 
 def _largest_share(spans: list[Span], first: int, begin: int, end: int) -> int:

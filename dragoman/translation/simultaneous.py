@@ -92,6 +92,9 @@ def _check(generator: SequenceGenerator, wait: int | None) -> None:
         raise UserError("simultaneous translation requires a single source")
     if generator.predictor or generator.engine or generator.backend or generator.shortlist:
         raise UserError("simultaneous translation requires engine torch without a shortlist")
+    text = require_text(processor.model_inputs.sources).text
+    if text.suffix or text.padded_length:
+        raise UserError("simultaneous translation does not support text.source.suffix and text.source.padded_length")
     if processor.model_inputs.protection:
         raise UserError("simultaneous translation does not support text.protect")
     if processor.model_outputs.extends:

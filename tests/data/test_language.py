@@ -7,7 +7,7 @@ import pytest
 
 from dragoman.configuration.components import Spec
 from dragoman.data.language import Language
-from dragoman.data.vocabulary import BOS, EOS, Vocabulary
+from dragoman.data.vocabulary import BOS, EOS, PAD, Vocabulary
 from dragoman.errors import UserError
 from dragoman.text.pipeline import TextPipeline
 
@@ -69,12 +69,38 @@ def test_a_source_is_framed_by_symbols_of_its_vocabulary(unit: Spec, tmp_path: P
         assert learned.text.encode(LINES[0]) == plain.text.encode(LINES[0])
 
 
+@pytest.mark.spec("J9", "J16")
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_a_shorter_source_is_padded(unit: Spec, tmp_path: Path) -> None:
+    """Behind its suffix and before its end; a longer one stays as it is."""
+    plain = language(unit)
+    length = len(plain.ids("the cat sleeps .")) + 2
+    pipeline = TextPipeline(
+        lowercase=False, pretokenizer="punctuation", tokenizer=unit, suffix=["</s>"], padded_length=length
+    )
+    pipeline.tokenizer.restore(plain.text.tokenizer.learned())
+    vocabulary = Vocabulary(pipeline.tokenizer.inventory, (), pipeline.frame)
+    Language("en", pipeline, vocabulary, (1,) * len(plain.vocabulary)).save(tmp_path, "source")
+    padded = Language.load(tmp_path, "source", "en")
+    wanted = [[*plain.ids(line)[:-1], EOS] for line in ("a cat", "the cat sleeps .", LINES[0])]
+    wanted = [[*ids, *[PAD] * (length - len(ids)), EOS] for ids in wanted]
+    assert [len(ids) for ids in wanted[:2]] == [length + 1] * 2
+    assert len(wanted[2]) > length + 1
+    assert [padded.ids(line) for line in ("a cat", "the cat sleeps .", LINES[0])] == wanted
+
+
 @pytest.mark.spec("J9")
 def test_what_frames_a_source_must_be_in_its_vocabulary(tmp_path: Path) -> None:
     language(UNITS[0]).save(tmp_path, "source")
     description = tmp_path / "source.json"
     values = json.loads(description.read_text("utf-8"))
-    for name, message in ((["<2de>"], "has no symbol '<2de>'"), ("§", "expected lists of symbols"), ([1], "lists")):
-        description.write_text(json.dumps({**values, "prefix": name}), "utf-8")
+    for key, name, message in (
+        ("prefix", ["<2de>"], "has no symbol '<2de>'"),
+        ("prefix", "§", "expected lists of symbols"),
+        ("prefix", [1], "lists"),
+        ("padded_length", 0, "padded_length: expected a number from 1 to 1000"),
+        ("padded_length", "9", "padded_length: expected a number from 1 to 1000"),
+    ):
+        description.write_text(json.dumps({**values, key: name}), "utf-8")
         with pytest.raises(UserError, match=rf"source\.(json|vocabulary): .*{message}"):
             Language.load(tmp_path, "source", "en", counted=False)

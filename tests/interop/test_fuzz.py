@@ -8,6 +8,7 @@ import shutil
 import struct
 import time
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from dragoman.errors import UserError
 from dragoman.interop import imported_run, marian_shortlist, table
 from tests.interop import (
     joeynmt_models,
+    keras_models,
     marian_models,
     test_g2p,
     test_huggingface,
@@ -89,14 +91,16 @@ def of_huggingface(path: Path, segmenter: bytes) -> list[Path]:
 
 
 def of_others(path: Path) -> list[Path]:
-    """JoeyNMT, fairseq and OpenNMT-py, of new and old versions, Nematus, and g2p-en."""
+    """JoeyNMT, fairseq and OpenNMT-py, of new and old versions, Nematus, g2p-en, and Keras."""
     for name in ("opennmt1", "opennmt3", "g2p"):
         (path / name).mkdir()
     for version in (1, 3):
         test_luong_models.opennmt(path / f"opennmt{version}" / "model.pt", version)
     marian_models.write_arrays(path / "g2p" / "checkpoint20.npz", test_g2p.arrays())
     nematus, _ = test_nematus.folder_of(path / "nematus", test_nematus.PLAIN)
+    keras = [keras_models.write(path / "keras", keras_models.tensors())] if find_spec("h5py") else []
     return [
+        *keras,
         joeynmt_models.write(path / "joey", joeynmt_models.build(test_joeynmt.PLAIN)),
         joeynmt_models.write(path / "joey2", joeynmt_models.build(test_joeynmt.PLAIN_TRANSFORMER)),
         test_luong_models.fairseq(path / "fairseq"),
@@ -120,7 +124,7 @@ def damaged_inside(contents: bytes, draw: random.Random) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(contents)) as source, zipfile.ZipFile(file, "w") as archive:
         members = source.infolist()
-        large = [member for member in members if member.filename.endswith((".pkl", "model.yml.npy"))]
+        large = [member for member in members if member.filename.endswith((".pkl", "model.yml.npy", ".h5"))]
         chosen = draw.choice(large if large and draw.random() < 0.5 else members)
         for member in members:
             data = source.read(member)

@@ -13,7 +13,7 @@ import sentencepiece
 from safetensors.torch import save_file
 
 from tests import toy
-from tests.interop import huggingface_models, marian_models, test_huggingface, test_multilingual, test_t5
+from tests.interop import huggingface_models, keras_models, marian_models, test_huggingface, test_multilingual, test_t5
 from tests.interop.marian_models import write_bin, write_npz
 from tests.system.conftest import Shell
 
@@ -75,6 +75,12 @@ def t5(folder: Path, segmenter: bytes) -> None:
     test_t5.make(folder, "second")
 
 
+def keras(folder: Path, segmenter: bytes) -> None:
+    """Of which most letters of the corpus are unknown."""
+    pytest.importorskip("h5py", reason="needs the extra keras")
+    keras_models.write(folder, keras_models.tensors())
+
+
 SSRU = {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"}
 MODELS: dict[str, Callable[[Path, bytes], None]] = {
     "transformer": lambda folder, segmenter: marian(folder, segmenter, {}),
@@ -87,6 +93,7 @@ MODELS: dict[str, Callable[[Path, bytes], None]] = {
     "m2m100": m2m100,
     "mbart": mbart,
     "t5": t5,
+    "keras": keras,
 }
 
 
@@ -157,7 +164,8 @@ def test_an_imported_run_is_exported_for_other_programs(imported: Shell) -> None
     run = "runs/parent"
     plain = works(imported, "translate", run, "test.en", "--search", "greedy")
     config = (imported.folder / run / "config.yaml").read_text("utf-8")
-    is_of_marian = any(part in config for part in ("positions: marian", "positions: sinusoidal_halves", "kind: rnn"))
+    parts = ("positions: marian", "positions: sinusoidal_halves", "kind: rnn")
+    is_of_marian = "kind: sentencepiece" in config and any(part in config for part in parts)
     is_transformer = is_of_marian and "kind: rnn" not in config and "ssru" not in config
     assert imported("export", run, "--marian", "-o", "marian").code == (0 if is_of_marian else 1)
     if is_of_marian:

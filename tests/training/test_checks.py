@@ -110,6 +110,7 @@ def test_what_makes_no_other_symbols_may_differ(
             {"text.target.prefix": ["<2de>"], "text.source.prefix": ["<2de>"]},
             "text.target.prefix: only for sources; see model.target_prefix",
         ),
+        ({"text.target.padded_length": 9}, "text.target.padded_length: only for sources"),
         ({"model.start_symbol": "prefix"}, "model.start_symbol: 'prefix' requires model.target_prefix"),
         ({"model.attention.terms": ["coverage", "coverage"]}, "model.attention.terms.1: 'coverage' is listed twice"),
         (
@@ -274,7 +275,10 @@ def test_a_configuration_made_in_python_is_checked_too(make_config: Callable[...
         ("metrics: [bleu, chrff]\ntraining: {metric: chrf}\n", "metrics.1: unknown kind 'chrff', did you mean 'chrf'?"),
         (
             "text:\n  source: bpe\n  target: {tokenizer: {kind: bpe, vocab_size: 300}}\n",
-            'text.source: expected the keys lowercase, pretokenizer, tokenizer, prefix, suffix; found "bpe"',
+            (
+                "text.source: expected the keys lowercase, pretokenizer, tokenizer, prefix, suffix, padded_length; "
+                'found "bpe"'
+            ),
         ),
     ],
 )
