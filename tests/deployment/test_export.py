@@ -143,8 +143,8 @@ def of(tmp_path: Path, model: Seq2Seq, *, int8: bool = False) -> OnnxModel:
 
 
 def differences(model: Seq2Seq, exported: OnnxModel, source: TokenBatch) -> list[float]:
-    """The largest differences over some steps of a search: one row a sentence first, then two, which change places and
-    leave with their sentence. A search that looks at a few symbols gets the same of them.
+    """The largest differences over some steps of a search, relative to values above 1: one row a sentence first, then
+    two, which change places and leave with their sentence. A search that looks at a few symbols gets the same of them.
     """
     differing = []
     with torch.inference_mode():
@@ -162,7 +162,7 @@ def differences(model: Seq2Seq, exported: OnnxModel, source: TokenBatch) -> list
             symbols = torch.arange(rows) % 5 + 3 + step % 2
             wanted, got = model.predict(symbols, one), exported.predict(symbols, other)
             differing += [
-                (left - right).abs().max().item()
+                ((left - right).abs() / left.abs().clamp(min=1)).max().item()
                 for left, right in zip(
                     (wanted.log_probs, *wanted.attention), (got.log_probs, *got.attention), strict=True
                 )
