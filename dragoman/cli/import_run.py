@@ -45,6 +45,15 @@ class ImportOptions(NamedTuple):
             "Hugging Face Transformers.",
         ),
     ] = "marian"
+    prefix: Annotated[
+        str | None,
+        typer.Option(
+            "--prefix",
+            metavar="TEXT",
+            help="Text before each source, such as '>>fra<<' or the name of a task (T5: 'translate English to "
+            "German:'). Default: that of the model for these languages.",
+        ),
+    ] = None
     license: Annotated[str, typer.Option("--license", metavar="NAME", help="License of the model, for its card.")] = ""
 
 
@@ -52,6 +61,7 @@ class ImportOptions(NamedTuple):
 def import_run(options: ImportOptions) -> None:
     """Import a model that another program has trained (Marian, Hugging Face: OPUS-MT, Firefox, NLLB)."""
     from dragoman.interop import hub, imported_run, table
+    from dragoman.interop.foreign_text import put_prefix
 
     languages, source, license_name = (options.source, options.target), options.model, options.license
     name = source.as_posix() if hub.is_name(source) else ""
@@ -63,6 +73,8 @@ def import_run(options: ImportOptions) -> None:
             return
         source, license_name = folder.path, license_name or folder.license
     foreign = table.read(source, options.vocabulary or [], options.positions, languages)
+    if options.prefix is not None:
+        foreign = put_prefix(foreign, options.prefix)
     if name:
         foreign = replace(foreign, program=f"{foreign.program} ({name} on the hub)")
     imported_run.write(foreign, options.output, languages, license_name)

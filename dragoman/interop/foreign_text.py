@@ -1,6 +1,7 @@
 """Vocabularies of other programs as ours: text pipelines, and the order of rows in tables of symbols."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ import numpy as np
 from dragoman.configuration.components import Spec
 from dragoman.data.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
 from dragoman.errors import UserError
-from dragoman.interop.foreign_model import Array, Side
+from dragoman.interop.foreign_model import Array, ForeignModel, Side
 from dragoman.interop.vocabulary_files import ForeignVocabulary
 from dragoman.text.pipeline import TextPipeline
 from dragoman.text.sentencepiece_model import SentencePiece
@@ -91,6 +92,17 @@ def build_side(
     else:
         pipeline = _sentencepiece(vocabulary, model, symbols, segmenter, options)
     return Side(pipeline, tuple(symbols)), order
+
+
+def put_prefix(foreign: ForeignModel, text: str) -> ForeignModel:
+    """A model that reads a text before each source, such as the name of a task (`translate English to German:`) or
+    `>>fra<<`, in the place of its own; the code of a language stays before it.
+    """
+    pipeline, symbols = foreign.source.text, foreign.source.symbols
+    # Codes spell nothing. A piece that is a space would spell nothing either at the beginning of a text.
+    codes = [str(mark) for mark in pipeline.prefix if not pipeline.decode([SPACE, str(mark)])]
+    pieces = [piece if piece in symbols else SPECIALS[UNK] for piece in pipeline.encode(text.strip())]
+    return replace(foreign, source=replace(foreign.source, text=pipeline.with_prefix([*codes, *pieces])))
 
 
 def _sentencepiece(

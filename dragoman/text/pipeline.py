@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from copy import copy
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -69,6 +70,13 @@ class TextPipeline:
     def frame(self) -> tuple[Mark, ...]:
         """The symbols around texts."""
         return (*self.prefix, *self.suffix, *([PADDING] if self.padded_length else []))
+
+    def with_prefix(self, prefix: Sequence[str]) -> "TextPipeline":
+        """The same pipeline with another prefix."""
+        pipeline = copy(self)
+        pipeline.prefix = tuple(map(Mark, prefix))
+        pipeline.spec = {**self.spec, "prefix": list(prefix)}
+        return pipeline
 
     def framed(self, symbols: Sequence[Symbol]) -> list[Symbol]:
         """The symbols of a source between its prefix and its suffix, padded."""

@@ -353,11 +353,9 @@ class Translator:
 
     def _spec(self, search: str | Mapping[str, Any] | Spec | None, beam_size: int | None) -> Spec:
         """Return the search to use. ValueError for a beam size with a search that was passed, too, and has no beam."""
-        if search is None or search is self.search:
-            spec = self.search
-        else:
-            spec = components.read(SEARCHES, search, ("search",))
-        if beam_size is not None and search is not None and not has_beam(spec.kind):
+        other = None if search is self.search else search
+        spec = self.search if other is None else components.read(SEARCHES, other, ("search",))
+        if beam_size is not None and other is not None and not has_beam(spec.kind):
             raise ValueError("beam_size: this search has no beam; pass one of them")
         return spec if beam_size is None else with_beam(spec, arguments.whole(beam_size, "beam_size", 1))
 

@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from dragoman.errors import UserError
 from dragoman.interop import imported_run, table
+from dragoman.interop.foreign_text import put_prefix
 from dragoman.run.run import Run
 from dragoman.translation.loading import load
 from tests.interop.huggingface_models import (
@@ -165,6 +166,13 @@ def test_the_code_of_the_source_is_no_word_of_it(folder: Folder, tmp_path: Path)
     assert first == ("\u2581the" if folder.code_last else folder.symbols[folder.code_ids[0]])
     assert (before_end == "</s>") == folder.code_last
     assert end == "</s>"
+
+
+def test_a_text_before_a_source_follows_the_code_of_its_language(segmenter: bytes, tmp_path: Path) -> None:
+    folder = nllb(tmp_path / "folder", segmenter)
+    foreign = put_prefix(table.read(folder.path, languages=folder.codes), "the ")
+    assert [str(mark) for mark in foreign.source.text.prefix] == ["eng_Latn", "\u2581the"]
+    assert foreign.target.text.prefix == ()
 
 
 def test_codes_are_read_from_each_file_that_may_have_them(folder: Folder) -> None:

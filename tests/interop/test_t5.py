@@ -12,6 +12,7 @@ import sentencepiece
 
 from dragoman.errors import UserError
 from dragoman.interop import imported_run, table
+from dragoman.interop.foreign_text import put_prefix
 from dragoman.run.run import Run
 from dragoman.translation.loading import load
 from tests.interop.huggingface_models import Tensors, learn_pieces, write_folder
@@ -158,6 +159,19 @@ def test_a_source_begins_with_the_name_of_a_task_that_the_model_has(tmp_path: Pa
         assert sum(symbol.startswith("\u2581") for symbol in prefix) == words
         (source,) = load(tmp_path / languages[0]).translate(SOURCES[:1])[0].sources
         assert source.words == ["the", "cat", "sat"]
+
+
+@pytest.mark.parametrize("text", ["the mat: ", "", "\u732b"])
+def test_another_name_of_a_task_is_that_of_the_equations(text: str, tmp_path: Path) -> None:
+    """In the place of the model's own; a piece that it does not have is unknown."""
+    reference, processor = make(tmp_path / "folder")
+    foreign = put_prefix(table.read(tmp_path / "folder", languages=("en", "de")), text)
+    imported_run.write(foreign, tmp_path / "run", ("en", "de"), "")
+    (score,) = load(tmp_path / "run").score(SOURCES[:1], TARGETS[:1])
+    wanted = [*processor.encode(TARGETS[0]), 1]
+    log_probs = reference.log_probs([*processor.encode(text), *processor.encode(SOURCES[0]), 1], [0, *wanted[:-1]])
+    steps = log_probs[np.arange(len(wanted)), wanted]
+    assert [step.log_prob for step in score.steps] == pytest.approx(steps.tolist(), abs=2e-5)
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,29 @@ import shlex
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sentencepiece
 from safetensors.torch import save_file
 
+from dragoman.interop.g2p import TARGET
 from tests import toy
-from tests.interop import huggingface_models, keras_models, marian_models, test_huggingface, test_multilingual, test_t5
-from tests.interop.marian_models import write_bin, write_npz
+from tests.interop import (
+    huggingface_models,
+    joeynmt_models,
+    keras_models,
+    luong_models,
+    marian_models,
+    test_g2p,
+    test_huggingface,
+    test_joeynmt,
+    test_luong_models,
+    test_multilingual,
+    test_nematus,
+    test_t5,
+)
+from tests.interop.marian_models import write_arrays, write_bin, write_npz
 from tests.system.conftest import Shell
 
 pytestmark = pytest.mark.spec("J5", "J7", "J8", "J11")
@@ -81,6 +96,32 @@ def keras(folder: Path, segmenter: bytes) -> None:
     keras_models.write(folder, keras_models.tensors())
 
 
+def nematus(folder: Path, segmenter: bytes) -> None:
+    folder.rmdir()
+    test_nematus.folder_of(folder, test_nematus.PLAIN)
+
+
+def joeynmt(options: dict[str, Any]) -> Callable[[Path, bytes], None]:
+    def write(folder: Path, segmenter: bytes) -> None:
+        joeynmt_models.write(folder, joeynmt_models.build(options))
+
+    return write
+
+
+def opennmt(folder: Path, segmenter: bytes) -> None:
+    """Whose sources end without a symbol."""
+    test_luong_models.opennmt(folder / "model.pt")
+
+
+def fairseq(folder: Path, segmenter: bytes) -> None:
+    test_luong_models.fairseq(folder)
+
+
+def g2p(folder: Path, segmenter: bytes) -> None:
+    """From letters to phones."""
+    write_arrays(folder / "model.npz", test_g2p.arrays())
+
+
 SSRU = {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"}
 MODELS: dict[str, Callable[[Path, bytes], None]] = {
     "transformer": lambda folder, segmenter: marian(folder, segmenter, {}),
@@ -94,7 +135,34 @@ MODELS: dict[str, Callable[[Path, bytes], None]] = {
     "mbart": mbart,
     "t5": t5,
     "keras": keras,
+    "nematus": nematus,
+    "joeynmt": joeynmt(test_joeynmt.PLAIN),
+    "joeynmt-transformer": joeynmt({**test_joeynmt.PLAIN_TRANSFORMER, "tied_softmax": False}),
+    "opennmt": opennmt,
+    "fairseq": fairseq,
+    "g2p": g2p,
 }
+# Programs for which a run can be exported
+EVERYWHERE = frozenset({"marian", "huggingface", "argos", "ctranslate2"})
+EXPORTS = {
+    **dict.fromkeys(MODELS, frozenset[str]()),
+    **dict.fromkeys(("transformer", "huggingface"), EVERYWHERE),
+    **dict.fromkeys(("ssru", "s2s", "deep", "nematus"), frozenset({"marian"})),
+    "joeynmt-transformer": frozenset({"ctranslate2"}),
+}
+# The symbols of models whose vocabulary is not learned from the corpus, on both sides or on the target's.
+OF_WORDS = dict.fromkeys(("nematus", "joeynmt", "joeynmt-transformer", "opennmt", "fairseq"), ("en", "fr"))
+OWN = {**dict.fromkeys(OF_WORDS, luong_models.WORDS), "g2p": list(TARGET[4:])}
+
+
+def speak(folder: Path, symbols: list[str], sides: tuple[str, ...]) -> None:
+    """Write the corpora in these symbols."""
+    numbers = {word: number for words in (toy.WORDS, toy.WORDS.values()) for number, word in enumerate(words)}
+    for side in sides:
+        for path in folder.glob(f"*.{side}"):
+            lines = path.read_text("utf-8").splitlines()
+            spoken = [" ".join(symbols[numbers[word]] for word in line.split()) for line in lines]
+            path.write_text("".join(f"{line}\n" for line in spoken), "utf-8")
 
 
 @pytest.fixture(params=["ssru", *(pytest.param(name, marks=pytest.mark.slow) for name in MODELS if name != "ssru")])
@@ -102,6 +170,8 @@ def imported(request: pytest.FixtureRequest, shell: Shell) -> Shell:
     """A folder with the corpora of `shell` and the run `runs/parent`, imported from the files of a model."""
     (shell.folder / "model").mkdir()
     MODELS[request.param](shell.folder / "model", segmenter_of(shell))
+    if request.param in OWN:
+        speak(shell.folder, OWN[request.param], OF_WORDS.get(request.param, ("fr",)))
     outcome = shell("import", "model", "--source", "en", "--target", "fr", "--license", "MIT", "-o", "runs/parent")
     assert outcome.code == 0, outcome
     return shell
@@ -123,7 +193,10 @@ def test_every_command_works_on_a_run_that_was_imported(imported: Shell) -> None
     for options in (
         ["--search", "greedy"],
         ["--beam", "3", "--n-best", "2"],
+        ["--search", "beam"],
+        ["--search", "{kind: diverse, size: 4, groups: 2}"],
         ["--search", "{kind: sample, seed: 1}"],
+        ["--search", "{kind: exhaustive, length_ratio: 0, length_margin: 1}"],
         ["--mbr", "chrf"],
         ["--json"],
         ["--alignments"],
@@ -136,8 +209,12 @@ def test_every_command_works_on_a_run_that_was_imported(imported: Shell) -> None
     assert "attention" in works(imported, "explain", run, stdin=texts.splitlines()[0])
     assert "imported from" in works(imported, "info", run)
     assert works(imported, "report", run)
+    assert works(imported, "evaluate", "test.fr", "--run", run, "--source", "test.en")
     assert works(imported, "calibrate", run, "--source", "train.en", "--reference", "train.fr")
-    assert works(imported, "dictionary", run, "train.en", "train.fr")
+    if "score: none" in (folder / run / "config.yaml").read_text("utf-8"):
+        assert "requires a run with attention" in imported.fails("dictionary", run, "train.en", "train.fr")
+    else:
+        assert works(imported, "dictionary", run, "train.en", "train.fr")
     works(imported, "shortlist", run, "train.en", "train.fr")
     works(imported, "translate", run, "test.en", "--shortlist", "20,5")
     works(imported, "average", run, f"{run}/model.safetensors", "-o", f"{run}/mean.safetensors")
@@ -146,6 +223,10 @@ def test_every_command_works_on_a_run_that_was_imported(imported: Shell) -> None
     works(imported, *tuned)
     works(imported, "train", "runs/mine/config.yaml", "--training.epochs", "2")  # goes on
     assert len(works(imported, "translate", "runs/mine", "test.en").splitlines()) == lines
+    config = (folder / "runs/mine/config.yaml").read_text("utf-8").replace("run: runs/mine", "run: runs/small")
+    imported.write("small.yaml", config)
+    works(imported, "distil", run, "small.yaml", "--training.epochs", "1")
+    assert len(works(imported, "translate", "runs/small", "test.en").splitlines()) == lines
     works(imported, "gate", "runs/mine", "--against", run, "--source", "train.en", "--reference", "train.fr")
 
 
@@ -159,29 +240,22 @@ def test_an_imported_run_is_exported(imported: Shell) -> None:
 
 
 @pytest.mark.slow
-def test_an_imported_run_is_exported_for_other_programs(imported: Shell) -> None:
+def test_an_imported_run_is_exported_for_other_programs(imported: Shell, request: pytest.FixtureRequest) -> None:
     """What comes back is the same run; what another program does not have is refused."""
     run = "runs/parent"
     plain = works(imported, "translate", run, "test.en", "--search", "greedy")
-    config = (imported.folder / run / "config.yaml").read_text("utf-8")
-    parts = ("positions: marian", "positions: sinusoidal_halves", "kind: rnn")
-    is_of_marian = "kind: sentencepiece" in config and any(part in config for part in parts)
-    is_transformer = is_of_marian and "kind: rnn" not in config and "ssru" not in config
-    assert imported("export", run, "--marian", "-o", "marian").code == (0 if is_of_marian else 1)
-    if is_of_marian:
-        works(imported, "import", "marian", "--source", "en", "--target", "fr", "-o", "runs/back")
-        assert works(imported, "translate", "runs/back", "test.en", "--search", "greedy") == plain
-    for name in ("huggingface", "argos", "ctranslate2"):
-        if name != "huggingface" and find_spec("ctranslate2") is None:
+    exports = EXPORTS[request.node.callspec.params["imported"]]
+    for name in sorted(EVERYWHERE):
+        if name in ("argos", "ctranslate2") and find_spec("ctranslate2") is None:
             continue
         output = [] if name == "ctranslate2" else ["-o", f"out.{name}"]
         outcome = imported("export", run, f"--{name}", *output)
-        assert outcome.code == (0 if is_transformer else 1), outcome
-        assert (imported.folder / f"out.{name}").exists() == (is_transformer and bool(output))
-    if is_transformer:
-        works(imported, "import", "out.huggingface", "--source", "en", "--target", "fr", "-o", "runs/again")
-        assert works(imported, "translate", "runs/again", "test.en", "--search", "greedy") == plain
-    if is_transformer and find_spec("ctranslate2"):
+        assert outcome.code == (0 if name in exports else 1), outcome
+        assert (imported.folder / f"out.{name}").exists() == (name in exports and bool(output))
+    for name in exports & {"marian", "huggingface"}:
+        works(imported, "import", f"out.{name}", "--source", "en", "--target", "fr", "-o", f"runs/{name}")
+        assert works(imported, "translate", f"runs/{name}", "test.en", "--search", "greedy") == plain
+    if "ctranslate2" in exports and find_spec("ctranslate2"):
         options = ["--engine", "ctranslate2", "--search", "greedy"]
         assert works(imported, "translate", run, "test.en", *options) == plain
 
@@ -249,7 +323,8 @@ def test_what_needs_training_data_says_so(words: list[str], message: str, import
 
 
 def test_a_damaged_model_ends_in_one_line_and_writes_nothing(imported: Shell) -> None:
-    model = next(path for path in (imported.folder / "model").iterdir() if path.name.startswith("model."))
+    files = (imported.folder / "model").iterdir()
+    model = next(path for path in files if path.suffix in (".npz", ".bin", ".safetensors", ".ckpt", ".pt"))
     model.write_bytes(model.read_bytes()[:-700])
     line = imported.fails("import", "model", "--source", "en", "--target", "fr", "-o", "runs/other")
     assert model.name in line

@@ -770,6 +770,16 @@ def test_a_beam_size_goes_with_a_search_that_has_a_beam(translator: Translator) 
     assert len(wide.n_best) == 3
 
 
+@pytest.mark.parametrize("passed", [False, True])
+def test_a_beam_size_takes_the_place_of_a_search_of_the_run_that_has_no_beam(
+    passed: bool, translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translator, "search", Spec("greedy"))
+    search = translator.search if passed else None
+    (wide,) = translator.translate(["one two"], search=search, beam_size=3, n_best=3)
+    assert len(wide.n_best) == 3
+
+
 @pytest.mark.slow
 def test_misuse_is_told_by_pythons_own_exceptions(run: Path, repository: Path) -> None:
     """In a process of its own: here, wrong types do not come as far as the code."""

@@ -141,6 +141,7 @@ TABLE: dict[str, Effects] = {
         "--positions": Effect(
             "import huggingface -o other", "--positions huggingface", "other/config.yaml", "", "sinusoidal_halves"
         ),
+        "--prefix": Effect("import huggingface -o other", "--prefix '>>fra<<'", "other/config.yaml", "", ">>fra<<"),
         "--license": Effect("import marian -o other", "--license CC-BY-4.0", "other/README.md", "", "CC-BY-4.0"),
     },
     "average": {
