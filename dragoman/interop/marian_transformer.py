@@ -57,7 +57,7 @@ def configuration(options: MarianOptions, tensors: Mapping[str, Array]) -> dict[
         "heads": options.number("transformer-heads"),
         "hidden": options.number("transformer-dim-ffn"),
         "bias": True,
-        "activation": ACTIVATIONS[options.text("transformer-ffn-activation")],
+        "activation": ACTIVATIONS[options.text("transformer-ffn-activation") or "swish"],
         "norm": "before" if norms["preprocess"] else "after",
         "final_norm": "n" in options.text("transformer-postprocess-top"),
         "norm_epsilon": EPSILON,

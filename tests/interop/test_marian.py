@@ -122,6 +122,13 @@ def test_scores_are_those_of_the_equations(row: dict[str, Any], tmp_path: Path) 
     assert_scores(tmp_path / "run", Transformer(options, tensors(options)))
 
 
+def test_the_activation_is_marians_default_where_a_file_has_none(tmp_path: Path) -> None:
+    options = {**PLAIN, "transformer-ffn-activation": "swish"}
+    folder = folder_of(tmp_path / "marian", {name: options[name] for name in options if "activation" not in name})
+    imported(folder, tmp_path / "run")
+    assert_scores(tmp_path / "run", Transformer(options, tensors(PLAIN)))
+
+
 RECURRENT = covering.covering(
     {
         "enc-cell": ["gru", "lstm"],
