@@ -4,7 +4,7 @@ The decoder starts from `</s>`, with linear maps of the states of the encoder, o
 dictionary has a symbol and its count on each line, after four that are not written.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,9 +14,10 @@ from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
 from dragoman.interop import checkpoint_pickle
 from dragoman.interop.checkpoint_pickle import Holder
-from dragoman.interop.foreign_model import ForeignModel, TensorMap
+from dragoman.interop.foreign_model import ForeignModel, ReaderOptions, TensorMap
 from dragoman.interop.foreign_text import RowOrder, build_side
 from dragoman.interop.luong_models import SEARCH, LuongModel, Names
+from dragoman.interop.subword_files import CodesFolder
 from dragoman.interop.vocabulary_files import ForeignVocabulary, check_symbols
 
 SPECIALS: Final = ("<s>", "<pad>", "</s>", "<unk>")
@@ -42,7 +43,7 @@ def find_model(source: Path) -> Path | None:
     return checkpoint_pickle.choose(source, BEST)
 
 
-def read(path: Path, vocabularies: Sequence[Path]) -> ForeignModel:
+def read(path: Path, reader_options: ReaderOptions) -> ForeignModel:
     """Read a checkpoint, with the dictionaries of its languages. UserError names file, tensor or option."""
     checkpoint = checkpoint_pickle.read(path)
     if not isinstance(checkpoint, Mapping):
@@ -52,11 +53,16 @@ def read(path: Path, vocabularies: Sequence[Path]) -> ForeignModel:
         raise UserError(f"{path}: arch: expected {' or '.join(ARCHITECTURES)}, found {str(architecture)[:60]}")
     tensors = TensorMap(path, checkpoint_pickle.arrays(path, checkpoint.get("model")))
     tensors.leave_out("encoder.version", "decoder.version")
-    files = list(vocabularies) or _dictionaries(path, options)
+    files = list(reader_options.vocabularies) or _dictionaries(path, options)
     foreign = [_read_dictionary(file) for file in (files[0], files[-1])]
     (source, source_rows), (target, target_rows) = (
-        build_side(vocabulary, len(vocabulary.symbols), path.parent / "sentencepiece.bpe.model")
-        for vocabulary in foreign
+        build_side(
+            vocabulary,
+            len(vocabulary.symbols),
+            path.parent / "sentencepiece.bpe.model",
+            codes=CodesFolder(path.parent, (language, file.suffixes[0].lstrip("."))),
+        )
+        for vocabulary, language, file in zip(foreign, reader_options.languages, (files[0], files[-1]), strict=True)
     )
     mapped = LuongModel(tensors, NAMES)
     sizes = (len(foreign[0].symbols), len(foreign[1].symbols))

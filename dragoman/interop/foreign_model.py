@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,29 @@ from dragoman.text.pipeline import TextPipeline
 Array: TypeAlias = npt.NDArray[Any]
 
 
+Positions = Literal["marian", "huggingface"]
+
+
+class ReaderOptions(NamedTuple):
+    """What a user says about a model: its vocabularies where those of its folder are not to be read, the codes of its
+    languages, and how positions of a MarianMT folder are computed: as Marian does, which trained it, or as Hugging Face
+    does.
+    """
+
+    vocabularies: Sequence[Path] = ()
+    languages: tuple[str, str] = ("source", "target")
+    positions: Positions = "marian"
+
+
 @dataclass(frozen=True)
 class Side:
-    """The text of one side: its pipeline, and its symbols in the order of the vocabulary, without the specials."""
+    """The text of one side: its pipeline, and its symbols in the order of the vocabulary, without the specials. `files`
+    say how texts are segmented.
+    """
 
     text: TextPipeline
     symbols: tuple[str, ...]
+    files: tuple[Path, ...] = ()
 
 
 class ForeignShortlist(NamedTuple):

@@ -11,11 +11,11 @@ from dragoman.configuration.components import Spec
 from dragoman.data.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
 from dragoman.errors import UserError
 from dragoman.interop.foreign_model import Array, ForeignModel, Side
+from dragoman.interop.subword_files import CodesFolder, build_pipeline, has_subwords
 from dragoman.interop.vocabulary_files import ForeignVocabulary
 from dragoman.text.pipeline import TextPipeline
 from dragoman.text.sentencepiece_model import SentencePiece
-from dragoman.text.tokenizer import SPACE
-from dragoman.text.words import ListTokenizer
+from dragoman.text.tokenizer import SPACE, ListTokenizer
 
 NEVER: Final = -1e4  # the logit of a symbol that the other program does not write: its probability is 0
 
@@ -62,10 +62,12 @@ def build_side(
     suffix: Sequence[str] = (),
     padded_length: int | None = None,
     lowercase: bool = False,
+    codes: CodesFolder | None = None,
 ) -> tuple[Side, RowOrder]:
     """The text of one side, between `prefix` and `suffix`, and the order of its rows. `size` is the number of symbols
     of the model, which may have more than the vocabulary; `segmenter` is the sentencepiece model of a vocabulary of
-    another format, whose symbols are otherwise of `tokenizer`: word or character.
+    another format, and `codes` is where those of subword-nmt may be; other symbols are of `tokenizer`: word or
+    character.
     """
     if len(vocabulary.symbols) > size:
         raise UserError(
@@ -80,18 +82,22 @@ def build_side(
         "padded_length": padded_length,
         "lowercase": lowercase,
     }
-    model = vocabulary.model
+    model, files = vocabulary.model, tuple[Path, ...]()
     if tokenizer == "word" and model is None and any(SPACE in symbol for symbol in symbols):
         if not segmenter.is_file():
             raise UserError(f"{vocabulary.path}: has pieces of sentencepiece: expected {segmenter}, found no such file")
-        model = segmenter.read_bytes()
-    if model is None:
+        model, files = segmenter.read_bytes(), (segmenter,)
+    codes_file = codes.find() if codes and model is None and has_subwords(symbols) else None
+    if codes and codes_file:
+        files = (codes_file,)
+        pipeline = build_pipeline(codes_file, codes.language, symbols, options)
+    elif model is None:
         pipeline = TextPipeline(pretokenizer="whitespace", tokenizer=Spec(tokenizer), **options)
         assert isinstance(pipeline.tokenizer, ListTokenizer)
         pipeline.tokenizer.set_inventory(symbols)
     else:
         pipeline = _sentencepiece(vocabulary, model, symbols, segmenter, options)
-    return Side(pipeline, tuple(symbols)), order
+    return Side(pipeline, tuple(symbols), files), order
 
 
 def put_prefix(foreign: ForeignModel, text: str) -> ForeignModel:

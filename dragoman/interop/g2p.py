@@ -4,7 +4,6 @@ its phones in ARPAbet, without attention. The symbols are not in the file.
 
 import string
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from dragoman.errors import UserError
 from dragoman.interop import marian_file
-from dragoman.interop.foreign_model import ForeignModel, TensorMap
+from dragoman.interop.foreign_model import ForeignModel, ReaderOptions, TensorMap
 from dragoman.interop.foreign_text import build_side
 from dragoman.interop.torch_layers import ENCODER, TorchLayers
 from dragoman.interop.vocabulary_files import ForeignVocabulary
@@ -41,9 +40,9 @@ def find_model(source: Path) -> Path | None:
     return paths[0] if {"enc_emb.npy", "dec_emb.npy", "fc_w.npy"} <= names else None
 
 
-def read(path: Path, vocabularies: Sequence[Path]) -> ForeignModel:
+def read(path: Path, reader_options: ReaderOptions) -> ForeignModel:
     """Read a model. UserError names the tensor that does not fit."""
-    if vocabularies:
+    if reader_options.vocabularies:
         raise UserError("--vocabulary: the symbols of g2p-en are known")
     arrays = marian_file.read_npz(path)
     for name, array in arrays.items():

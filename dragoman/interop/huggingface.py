@@ -3,17 +3,15 @@
 `config.json` names the type of the model. Other types are refused by name.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from dragoman.interop.foreign_model import ForeignModel, TensorMap
+from dragoman.interop.foreign_model import ForeignModel, ReaderOptions, TensorMap
 from dragoman.interop.huggingface_file import CONFIG, HuggingFaceOptions, find_weights, read_optional_json, read_weights
 from dragoman.interop.huggingface_layers import Architecture, EncoderDecoder
 from dragoman.interop.huggingface_t5 import T5Layers
 from dragoman.interop.huggingface_text import TEXTS, FolderText, ModelFolder
 
-Positions = Literal["marian", "huggingface"]
 COMPUTED: Final = {"static_position_embeddings": False}
 ARCHITECTURES: Final = {
     "marian": Architecture("MarianMT", "marian", "after", 1e-6, scale=True),
@@ -34,18 +32,15 @@ COMPUTED_THERE: Final = {"marian": MARIAN_IN_TRANSFORMERS}  # unlike by the prog
 find_model = find_weights
 
 
-def read(
-    path: Path, vocabularies: Sequence[Path], positions: Positions, languages: tuple[str, str] = ("source", "target")
-) -> ForeignModel:
-    """Read the model of a folder, given its file of weights. `positions` of a MarianMT model are computed as Marian
-    does, which trained the models, or as Hugging Face does. `languages` choose codes of source and target. UserError
+def read(path: Path, reader_options: ReaderOptions) -> ForeignModel:
+    """Read the model of a folder, given its file of weights. The languages choose codes of source and target. UserError
     names file, tensor or key, and what was expected.
     """
     options = HuggingFaceOptions(path.parent / CONFIG)
     kind = options.choice("model_type", (*ARCHITECTURES, *T5_PROGRAMS))
-    computed_there = COMPUTED_THERE if positions == "huggingface" else {}
+    computed_there = COMPUTED_THERE if reader_options.positions == "huggingface" else {}
     architecture = {**ARCHITECTURES, **computed_there}.get(kind)
-    text = TEXTS[kind](ModelFolder(path.parent, options, vocabularies, languages))
+    text = TEXTS[kind](ModelFolder(path.parent, options, reader_options.vocabularies, reader_options.languages))
     arrays, files = read_weights(path)
     tensors = TensorMap(path, arrays)
     mapped = EncoderDecoder(options, tensors, architecture) if architecture else T5Layers(options, tensors)

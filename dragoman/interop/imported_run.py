@@ -36,9 +36,10 @@ def write(foreign: ForeignModel, path: Path, languages: tuple[str, str], license
     model = build.build_empty_model(config, (source,), target)
     tensors = {name: torch.from_numpy(foreign.tensors[name]) for name in weights(model)}
     load_weights(model, tensors, foreign.files[0])
+    files = dict.fromkeys((*foreign.files, *foreign.source.files, *foreign.target.files))
     origin = {
         "program": foreign.program,
-        "files": {file.name: compute_sha256(file) for file in foreign.files},
+        "files": {file.name: compute_sha256(file) for file in files},
         "license": license_name,
     }
     with new_folder(path) as place:

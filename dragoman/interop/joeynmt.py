@@ -3,7 +3,6 @@
 A folder has `config.yaml`, checkpoints (`best.ckpt`), `src_vocab.txt` and `trg_vocab.txt`, with a symbol per line.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,10 +10,11 @@ from dragoman.configuration import yaml_lines
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
 from dragoman.interop import checkpoint_pickle
-from dragoman.interop.foreign_model import ForeignModel, Side, TensorMap
+from dragoman.interop.foreign_model import ForeignModel, ReaderOptions, Side, TensorMap
 from dragoman.interop.foreign_options import ForeignOptions
 from dragoman.interop.foreign_text import RowOrder, build_side
 from dragoman.interop.joeynmt_models import MODELS
+from dragoman.interop.subword_files import CodesFolder
 from dragoman.interop.vocabulary_files import ForeignVocabulary, check_symbols
 
 CONFIG: Final = "config.yaml"
@@ -32,18 +32,18 @@ def find_model(source: Path) -> Path | None:
     return checkpoint_pickle.choose(source, BEST)
 
 
-def read(path: Path, vocabularies: Sequence[Path]) -> ForeignModel:
+def read(path: Path, reader_options: ReaderOptions) -> ForeignModel:
     """Read a checkpoint, with the configuration beside it. UserError names file, tensor or key."""
     folder, config = path.parent, _read_config(path.parent / CONFIG)
     model, data = config.section("model"), config.section("data")
-    files = [*vocabularies] or [folder / f"{side}_vocab.txt" for side in ("src", "trg")]
+    files = [*reader_options.vocabularies] or [folder / f"{side}_vocab.txt" for side in ("src", "trg")]
     foreign = [_read_vocabulary(file, data.section("special_symbols")) for file in (files[0], files[-1])]
     checkpoint = checkpoint_pickle.read(path)
     state = checkpoint.get("model_state") if isinstance(checkpoint, dict) else None
     tensors = TensorMap(path, checkpoint_pickle.arrays(path, state))
     (source, source_rows), (target, target_rows) = (
-        _build_side(vocabulary, data.section(side), folder)
-        for vocabulary, side in zip(foreign, ("src", "trg"), strict=True)
+        _build_side(vocabulary, data.section(side), CodesFolder(folder, (side, language)))
+        for vocabulary, side, language in zip(foreign, ("src", "trg"), reader_options.languages, strict=True)
     )
     sizes = (len(foreign[0].symbols), len(foreign[1].symbols))
     kind = model.section("encoder").choice("type", tuple(MODELS), "recurrent")
@@ -76,12 +76,17 @@ def _read_vocabulary(path: Path, options: ForeignOptions) -> ForeignVocabulary:
     return ForeignVocabulary(path, tuple(symbols), ids["eos"], ids["unk"], padding=ids["pad"], begin=ids["bos"])
 
 
-def _build_side(vocabulary: ForeignVocabulary, options: ForeignOptions, folder: Path) -> tuple[Side, RowOrder]:
+def _build_side(vocabulary: ForeignVocabulary, options: ForeignOptions, codes: CodesFolder) -> tuple[Side, RowOrder]:
     """The text of one side, and the order of its rows."""
     options.choice("level", LEVELS, "word")
     tokenizer = options.section("tokenizer_cfg")
-    segmenter = folder / Path(tokenizer.text("model_file", "sentencepiece.model")).name
-    return build_side(vocabulary, len(vocabulary.symbols), segmenter, lowercase=options.flag("lowercase", False))
+    segmenter = codes.path / Path(tokenizer.text("model_file", "sentencepiece.model")).name
+    names = filter(None, (Path(tokenizer.text("codes", "")).name, options.text("lang", ""), *codes.names))
+    # Version 1 reads texts whose words are split already; the tokenizer of version 2 says how it splits them.
+    between_spaces = bool(tokenizer.values) and tokenizer.text("pretokenizer", "none") != "moses"
+    codes = codes._replace(names=tuple(names), between_spaces=between_spaces)
+    lowercase = options.flag("lowercase", False)
+    return build_side(vocabulary, len(vocabulary.symbols), segmenter, lowercase=lowercase, codes=codes)
 
 
 def _search(config: ForeignOptions) -> dict[str, Any]:

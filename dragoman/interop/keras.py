@@ -15,7 +15,7 @@ import numpy as np
 
 from dragoman.errors import UserError
 from dragoman.interop import keras_file
-from dragoman.interop.foreign_model import Array, ForeignModel, TensorMap
+from dragoman.interop.foreign_model import Array, ForeignModel, ReaderOptions, TensorMap
 from dragoman.interop.foreign_options import ForeignOptions
 from dragoman.interop.foreign_text import RowOrder, build_side
 from dragoman.interop.keras_file import CharacterTokenizer
@@ -67,9 +67,9 @@ def find_model(source: Path) -> Path | None:
     return paths[0] if len(paths) == 1 and paths[0].suffix == SUFFIX else None
 
 
-def read(path: Path, vocabularies: Sequence[Path]) -> ForeignModel:
+def read(path: Path, reader_options: ReaderOptions) -> ForeignModel:
     """Read a model, with the pickled tokenizers beside it. UserError names file, layer, key or tensor."""
-    assets_file = _find_assets(path, vocabularies)
+    assets_file = _find_assets(path, reader_options.vocabularies)
     assets = keras_file.read_assets(assets_file)
     config, arrays = keras_file.read_archive(path)
     layers = KerasLayers(config, TensorMap(path, arrays))

@@ -1,6 +1,6 @@
 """Marian's models (Junczys-Dowmunt et al. 2018): OPUS-MT, Firefox, HPLT, and the recurrent systems of WMT."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,9 +15,10 @@ from dragoman.interop import (
     marian_transformer,
     vocabulary_files,
 )
-from dragoman.interop.foreign_model import ForeignModel, TensorMap
+from dragoman.interop.foreign_model import ForeignModel, ReaderOptions, TensorMap
 from dragoman.interop.foreign_text import build_side
 from dragoman.interop.marian_options import MarianOptions
+from dragoman.interop.subword_files import CodesFolder
 
 MODELS: Final = (".npz", ".bin")
 VOCABULARIES: Final = (".spm", ".yml", ".yaml", ".json", ".txt", ".model")
@@ -45,7 +46,7 @@ def find_model(source: Path) -> Path | None:
     return models[0] if models else None
 
 
-def read(path: Path, vocabularies: Sequence[Path]) -> ForeignModel:
+def read(path: Path, reader_options: ReaderOptions) -> ForeignModel:
     """Read a model with its vocabularies, those of its folder if none are given.
 
     UserError names file, tensor or option, and what was expected.
@@ -53,14 +54,16 @@ def read(path: Path, vocabularies: Sequence[Path]) -> ForeignModel:
     decoder, settings = _decoder_settings(path.parent)
     options, tensors = _opened(path)
     of_type = TYPES[options.text("type")]
-    files = vocabularies or _named_vocabularies(decoder, settings) or _vocabularies_in_folder(path)
+    files = reader_options.vocabularies or _named_vocabularies(decoder, settings) or _vocabularies_in_folder(path)
     source_file, target_file = (*files, *files)[:2] if len(files) == 1 else files[:2]
     sizes = options.vocabularies
     read_files = {file: vocabulary_files.read(file) for file in (source_file, target_file)}
     foreign = [read_files[source_file], read_files[target_file]]
     (source, source_rows), (target, target_rows) = (
-        build_side(vocabulary, size, path.parent / f"{side}.spm")
-        for vocabulary, size, side in zip(foreign, sizes, ("source", "target"), strict=True)
+        build_side(vocabulary, size, path.parent / f"{side}.spm", codes=CodesFolder(path.parent, (side, language)))
+        for vocabulary, size, side, language in zip(
+            foreign, sizes, ("source", "target"), reader_options.languages, strict=True
+        )
     )
     model = of_type.configuration(options, tensors.tensors)
     of_type.parameters(options, model, tensors, (source_rows, target_rows))

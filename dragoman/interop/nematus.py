@@ -4,7 +4,6 @@ dictionary of each language.
 The tensors are those of Marian's type `nematus`, and a configuration has the same options under other names.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,11 +11,12 @@ import numpy as np
 
 from dragoman.errors import UserError
 from dragoman.interop import marian_file, marian_rnn, vocabulary_files
-from dragoman.interop.foreign_model import Array, ForeignModel, TensorMap
+from dragoman.interop.foreign_model import Array, ForeignModel, ReaderOptions, TensorMap
 from dragoman.interop.foreign_options import ForeignOptions
 from dragoman.interop.foreign_text import build_side
 from dragoman.interop.huggingface_file import read_json
 from dragoman.interop.marian_options import MarianOptions
+from dragoman.interop.subword_files import CodesFolder
 from dragoman.interop.vocabulary_files import ForeignVocabulary
 
 # Options that change the model, with the only value that is supported.
@@ -47,18 +47,20 @@ def _configuration(path: Path) -> Path:
     return path.with_name(f"{path.name}.json")
 
 
-def read(path: Path, vocabularies: Sequence[Path]) -> ForeignModel:
+def read(path: Path, reader_options: ReaderOptions) -> ForeignModel:
     """Read a model with its dictionaries. UserError names file, tensor or option."""
     options = ForeignOptions(_configuration(path), read_json(_configuration(path)))
     options.expect(SUPPORTED)
     marian = _marian_options(options)
     tensors = TensorMap(path, marian_rnn.rename(_read_tensors(path)))
-    files = [*vocabularies] or _dictionaries(options)
+    files = [*reader_options.vocabularies] or _dictionaries(options)
     sizes = marian.vocabularies
     foreign = [_read_dictionary(file, size) for file, size in zip((files[0], files[-1]), sizes, strict=True)]
     (source, source_rows), (target, target_rows) = (
-        build_side(vocabulary, size, path.parent / f"{side}.spm")
-        for vocabulary, size, side in zip(foreign, sizes, ("source", "target"), strict=True)
+        build_side(vocabulary, size, path.parent / f"{side}.spm", codes=CodesFolder(path.parent, (side, language)))
+        for vocabulary, size, side, language in zip(
+            foreign, sizes, ("source", "target"), reader_options.languages, strict=True
+        )
     )
     model = marian_rnn.configuration(marian, tensors.tensors)
     marian_rnn.parameters(marian, model, tensors, (source_rows, target_rows))

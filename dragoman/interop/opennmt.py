@@ -4,7 +4,7 @@ Sources have no end symbol. The attention is `general`, `dot` or `mlp`; with `ml
 and no tanh.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,9 +13,10 @@ import numpy as np
 from dragoman.errors import UserError
 from dragoman.interop import checkpoint_pickle
 from dragoman.interop.checkpoint_pickle import Holder
-from dragoman.interop.foreign_model import ForeignModel, TensorMap
+from dragoman.interop.foreign_model import ForeignModel, ReaderOptions, TensorMap
 from dragoman.interop.foreign_text import RowOrder, build_side
 from dragoman.interop.luong_models import SEARCH, LuongModel, Names
+from dragoman.interop.subword_files import CodesFolder
 from dragoman.interop.torch_layers import SCORE
 from dragoman.interop.vocabulary_files import ForeignVocabulary, check_symbols
 
@@ -40,12 +41,12 @@ def find_model(source: Path) -> Path | None:
     return paths[0] if is_model and checkpoint_pickle.is_checkpoint(paths[0]) else None
 
 
-def read(path: Path, vocabularies: Sequence[Path]) -> ForeignModel:
+def read(path: Path, reader_options: ReaderOptions) -> ForeignModel:
     """Read a model. UserError names file, tensor or option."""
     checkpoint = checkpoint_pickle.read(path)
     if not isinstance(checkpoint, Mapping) or not {"model", "generator", "vocab", "opt"} <= checkpoint.keys():
         raise UserError(f"{path}: expected a checkpoint of OpenNMT-py, with model, generator, vocab and opt")
-    if vocabularies:
+    if reader_options.vocabularies:
         raise UserError("--vocabulary: a model of OpenNMT-py has its vocabularies in its file")
     _check_options(path, checkpoint["opt"])
     state = checkpoint_pickle.arrays(path, checkpoint["model"])
@@ -54,8 +55,13 @@ def read(path: Path, vocabularies: Sequence[Path]) -> ForeignModel:
     tensors = TensorMap(path, state)
     foreign = [_vocabulary(path, checkpoint["vocab"], side) for side in ("src", "tgt")]
     (source, source_rows), (target, target_rows) = (
-        build_side(vocabulary, len(vocabulary.symbols), path.parent / f"{side}.model")
-        for vocabulary, side in zip(foreign, ("src", "tgt"), strict=True)
+        build_side(
+            vocabulary,
+            len(vocabulary.symbols),
+            path.parent / f"{side}.model",
+            codes=CodesFolder(path.parent, (side, language)),
+        )
+        for vocabulary, side, language in zip(foreign, ("src", "tgt"), reader_options.languages, strict=True)
     )
     mapped = LuongModel(tensors, NAMES["decoder.rnn.layers.0.weight_hh" in state])
     sizes = (len(foreign[0].symbols), len(foreign[1].symbols))

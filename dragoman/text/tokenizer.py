@@ -1,7 +1,9 @@
 """The base class of tokenizers, and how their symbols spell text without loss."""
 
+import json
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -196,3 +198,44 @@ class PieceTokenizer(Tokenizer):
             if symbols[number - 1] == SPACE:
                 spaced[number] = symbols[number].removeprefix(SPACE)
         return spaced
+
+
+class ListTokenizer(Tokenizer):
+    """A tokenizer whose inventory is a list of symbols, most frequent first (ties in order of code points)."""
+
+    def __init__(self, pretokenizer: Pretokenizer = punctuation) -> None:
+        super().__init__(pretokenizer)
+        self._inventory: list[str] = []
+
+    @property
+    def inventory(self) -> list[str]:
+        return list(self._inventory)
+
+    def learn(
+        self, lines: Iterable[str], vocab_size: int | None, minimum_frequency: int, reserved: Sequence[str]
+    ) -> None:
+        """Keep the `reserved` symbols and the `vocab_size` most frequent other ones (None: all) that occur at least
+        `minimum_frequency` times. InsufficientCorpusError if there are no symbols at all.
+        """
+        counts: Counter[str] = Counter()
+        for line in lines:
+            counts.update(self.encode(line))
+        reserved_symbols = set(reserved)
+        frequent = (item for item in counts.items() if item[1] >= minimum_frequency and item[0] not in reserved_symbols)
+        ranked = sorted(frequent, key=lambda item: (-item[1], item[0]))
+        self._inventory = [*reserved, *(symbol for symbol, _ in ranked[:vocab_size])]
+        if not counts:
+            raise InsufficientCorpusError("the corpus is empty, there is nothing to learn symbols from")
+
+    def learned(self) -> bytes:
+        return "".join(json.dumps(symbol) + "\n" for symbol in self._inventory).encode()
+
+    def restore(self, learned: bytes) -> None:
+        inventory = [json.loads(line) for line in learned.decode().splitlines()]
+        if not all(isinstance(symbol, str) for symbol in inventory):
+            raise ValueError("expected a symbol on every line")
+        self.set_inventory(inventory)
+
+    def set_inventory(self, symbols: Sequence[str]) -> None:
+        """Take symbols that were not learned here."""
+        self._inventory = list(symbols)

@@ -14,7 +14,7 @@ import torch
 
 from dragoman.errors import UserError
 from dragoman.interop import argos_export, huggingface_export, imported_run, marian_export, table
-from dragoman.interop.huggingface import Positions
+from dragoman.interop.foreign_model import Positions
 from dragoman.interop.inverse_map import TensorRecorder, invert
 from dragoman.model.weights import read_tensors, write_tensors
 from dragoman.run.run import Run

@@ -29,6 +29,7 @@ from tests.interop import (
     test_marian_shortlist,
     test_multilingual,
     test_nematus,
+    test_subword_files,
     test_t5,
 )
 from tests.interop.huggingface_models import learn_pieces
@@ -101,6 +102,9 @@ def of_others(path: Path) -> list[Path]:
     keras = [keras_models.write(path / "keras", keras_models.tensors())] if find_spec("h5py") else []
     return [
         *keras,
+        test_subword_files.joeynmt(
+            path / "codes", test_subword_files.BETWEEN_SPACES, bpe_codes=test_subword_files.CODES
+        ),
         joeynmt_models.write(path / "joey", joeynmt_models.build(test_joeynmt.PLAIN)),
         joeynmt_models.write(path / "joey2", joeynmt_models.build(test_joeynmt.PLAIN_TRANSFORMER)),
         test_luong_models.fairseq(path / "fairseq"),

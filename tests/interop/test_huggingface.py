@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 
 from dragoman.errors import UserError
 from dragoman.interop import imported_run, table
-from dragoman.interop.huggingface import Positions
+from dragoman.interop.foreign_model import Positions
 from dragoman.run.run import Run
 from dragoman.translation.loading import load
 from tests.interop import marian_models

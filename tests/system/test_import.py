@@ -27,6 +27,7 @@ from tests.interop import (
     test_luong_models,
     test_multilingual,
     test_nematus,
+    test_subword_files,
     test_t5,
 )
 from tests.interop.marian_models import write_arrays, write_bin, write_npz
@@ -108,6 +109,11 @@ def joeynmt(options: dict[str, Any]) -> Callable[[Path, bytes], None]:
     return write
 
 
+def codes(folder: Path, segmenter: bytes) -> None:
+    """With subwords of subword-nmt, between spaces."""
+    test_subword_files.joeynmt(folder, test_subword_files.BETWEEN_SPACES, bpe_codes=test_subword_files.CODES)
+
+
 def opennmt(folder: Path, segmenter: bytes) -> None:
     """Whose sources end without a symbol."""
     test_luong_models.opennmt(folder / "model.pt")
@@ -138,6 +144,7 @@ MODELS: dict[str, Callable[[Path, bytes], None]] = {
     "nematus": nematus,
     "joeynmt": joeynmt(test_joeynmt.PLAIN),
     "joeynmt-transformer": joeynmt({**test_joeynmt.PLAIN_TRANSFORMER, "tied_softmax": False}),
+    "codes": codes,
     "opennmt": opennmt,
     "fairseq": fairseq,
     "g2p": g2p,
