@@ -20,7 +20,7 @@ from tools.marks import Mark, marks
 from tools.settings import parts_of_setting, problems_of_setting
 
 ROOT = Path(__file__).resolve().parent.parent
-COUNTS = {"A": 14, "B": 23, "C": 14, "D": 15, "E": 4, "F": 6, "G": 4, "H": 14, "I": 2, "J": 17}
+COUNTS = {"A": 14, "B": 23, "C": 14, "D": 15, "E": 4, "F": 6, "G": 4, "H": 14, "I": 2, "J": 18}
 IDS = [f"{letter}{number}" for letter, count in COUNTS.items() for number in range(1, count + 1)]
 ROW = re.compile(r"\| ([A-Z]\d+) \|(.*)\|")
 SPAN = re.compile(r"`([^`]+)`")

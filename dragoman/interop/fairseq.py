@@ -60,7 +60,7 @@ def read(path: Path, reader_options: ReaderOptions) -> ForeignModel:
             vocabulary,
             len(vocabulary.symbols),
             path.parent / "sentencepiece.bpe.model",
-            codes=CodesFolder(path.parent, (language, file.suffixes[0].lstrip("."))),
+            segmentation=CodesFolder(path.parent, (language, file.suffixes[0].lstrip("."))),
         )
         for vocabulary, language, file in zip(foreign, reader_options.languages, (files[0], files[-1]), strict=True)
     )

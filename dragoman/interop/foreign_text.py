@@ -11,7 +11,7 @@ from dragoman.configuration.components import Spec
 from dragoman.data.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
 from dragoman.errors import UserError
 from dragoman.interop.foreign_model import Array, ForeignModel, Side
-from dragoman.interop.subword_files import CodesFolder, build_pipeline, has_subwords
+from dragoman.interop.subword_files import Segmentation
 from dragoman.interop.vocabulary_files import ForeignVocabulary
 from dragoman.text.pipeline import TextPipeline
 from dragoman.text.sentencepiece_model import SentencePiece
@@ -62,12 +62,11 @@ def build_side(
     suffix: Sequence[str] = (),
     padded_length: int | None = None,
     lowercase: bool = False,
-    codes: CodesFolder | None = None,
+    segmentation: Segmentation | None = None,
 ) -> tuple[Side, RowOrder]:
     """The text of one side, between `prefix` and `suffix`, and the order of its rows. `size` is the number of symbols
     of the model, which may have more than the vocabulary; `segmenter` is the sentencepiece model of a vocabulary of
-    another format, and `codes` is where those of subword-nmt may be; other symbols are of `tokenizer`: word or
-    character.
+    another format; other symbols are of the `segmentation`, if there is one, or of `tokenizer`: word or character.
     """
     if len(vocabulary.symbols) > size:
         raise UserError(
@@ -87,10 +86,9 @@ def build_side(
         if not segmenter.is_file():
             raise UserError(f"{vocabulary.path}: has pieces of sentencepiece: expected {segmenter}, found no such file")
         model, files = segmenter.read_bytes(), (segmenter,)
-    codes_file = codes.find() if codes and model is None and has_subwords(symbols) else None
-    if codes and codes_file:
-        files = (codes_file,)
-        pipeline = build_pipeline(codes_file, codes.language, symbols, options)
+    subwords = segmentation.build(symbols, options) if segmentation and model is None else None
+    if subwords:
+        pipeline, files = subwords[0], subwords[1:]
     elif model is None:
         pipeline = TextPipeline(pretokenizer="whitespace", tokenizer=Spec(tokenizer), **options)
         assert isinstance(pipeline.tokenizer, ListTokenizer)

@@ -1,4 +1,4 @@
-"""Folders of Hugging Face Transformers: MarianMT (OPUS-MT), M2M100, NLLB, mBART, T5 and mT5.
+"""Folders of Hugging Face Transformers: MarianMT (OPUS-MT), M2M100, NLLB, mBART, BART, T5 and mT5.
 
 `config.json` names the type of the model. Other types are refused by name.
 """
@@ -22,6 +22,13 @@ ARCHITECTURES: Final = {
         "before",
         embedding_norm=True,
         expected={"normalize_before": True, "normalize_embedding": True, "add_final_layer_norm": True, **COMPUTED},
+    ),
+    "bart": Architecture(
+        "BART",
+        "learned",
+        "after",
+        embedding_norm=True,
+        expected={"normalize_before": False, "normalize_embedding": True, "add_final_layer_norm": False, **COMPUTED},
     ),
 }
 T5_PROGRAMS: Final = {"t5": "T5", "mt5": "mT5"}

@@ -11,8 +11,10 @@ from dragoman.errors import UserError
 from dragoman.interop import vocabulary_files
 from dragoman.interop.foreign_model import Side
 from dragoman.interop.foreign_text import RowOrder, build_side
-from dragoman.interop.huggingface_file import HuggingFaceOptions, read_optional_json
+from dragoman.interop.huggingface_file import HuggingFaceOptions, read_json, read_optional_json
+from dragoman.interop.subword_files import ByteMerges
 from dragoman.interop.vocabulary_files import MOST_SYMBOLS, ForeignVocabulary
+from dragoman.text.byte_level import check_merges
 
 PADDING: Final = "<pad>"
 FAIRSEQ: Final = ("<s>", "<pad>", "</s>", "<unk>")  # fairseq's first symbols, before those of the file
@@ -220,10 +222,48 @@ def _task_prefix(folder: ModelFolder) -> str:
     return prefix if isinstance(prefix, str) else ""
 
 
+def read_bart(folder: ModelFolder) -> FolderText:
+    """BART: texts stand between `<s>` and `</s>`, and the decoder reads `<s>` after `</s>`. Words are spelled by pieces
+    of bytes, of which `vocab.json` and `merges.txt`, or `tokenizer.json`, have the ids and the merges.
+    """
+    file = folder.file("vocab.json", "tokenizer.json")
+    if file.name == "tokenizer.json":
+        symbols, merges = _read_byte_level(file)
+    else:
+        symbols, merges = vocabulary_files.read(file).symbols, ByteMerges.read(file.with_name("merges.txt"))
+    begin, padding, end, unknown = range(len(FAIRSEQ))
+    vocabulary = ForeignVocabulary(file, symbols, end, unknown, padding=padding, begin=begin)
+    vocabulary = _name_specials(vocabulary)
+    size = folder.options.number("vocab_size")
+    source, rows = build_side(vocabulary, size, file, prefix=FAIRSEQ[:1], segmentation=merges)
+    target, _ = build_side(vocabulary, size, file, segmentation=merges)
+    return FolderText((file,), (source, target), (rows, rows), (size, size), "eos", FAIRSEQ[:1])
+
+
+def _read_byte_level(file: Path) -> tuple[tuple[str, ...], ByteMerges]:
+    """The symbols and merges of a `tokenizer.json`."""
+    tokenizer = read_json(file)
+    model, words = tokenizer.get("model"), tokenizer.get("pre_tokenizer")
+    numbers = model.get("vocab") if isinstance(model, Mapping) else None
+    if not isinstance(model, Mapping) or not _is_byte_level(words) or not isinstance(numbers, Mapping):
+        raise UserError(f"{file}: expected the vocabulary of byte-level BPE without a space before a text")
+    entries = [(symbol, number, 0) for symbol, number in numbers.items() if type(number) is int]
+    symbols = tuple(vocabulary_files.order_symbols(file, entries))
+    try:
+        return symbols, ByteMerges(file, check_merges(model.get("merges")))
+    except ValueError as error:
+        raise UserError(f"{file}: {error}") from error
+
+
+def _is_byte_level(words: Any) -> bool:
+    return isinstance(words, Mapping) and words.get("type") == "ByteLevel" and not words.get("add_prefix_space")
+
+
 TEXTS: Final[Mapping[str, Callable[[ModelFolder], FolderText]]] = {
     "marian": read_marian,
     "m2m_100": read_m2m100,
     "mbart": read_mbart,
+    "bart": read_bart,
     "t5": read_t5,
     "mt5": read_t5,
 }

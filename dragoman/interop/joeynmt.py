@@ -86,7 +86,7 @@ def _build_side(vocabulary: ForeignVocabulary, options: ForeignOptions, codes: C
     between_spaces = bool(tokenizer.values) and tokenizer.text("pretokenizer", "none") != "moses"
     codes = codes._replace(names=tuple(names), between_spaces=between_spaces)
     lowercase = options.flag("lowercase", False)
-    return build_side(vocabulary, len(vocabulary.symbols), segmenter, lowercase=lowercase, codes=codes)
+    return build_side(vocabulary, len(vocabulary.symbols), segmenter, lowercase=lowercase, segmentation=codes)
 
 
 def _search(config: ForeignOptions) -> dict[str, Any]:

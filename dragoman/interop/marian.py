@@ -60,7 +60,9 @@ def read(path: Path, reader_options: ReaderOptions) -> ForeignModel:
     read_files = {file: vocabulary_files.read(file) for file in (source_file, target_file)}
     foreign = [read_files[source_file], read_files[target_file]]
     (source, source_rows), (target, target_rows) = (
-        build_side(vocabulary, size, path.parent / f"{side}.spm", codes=CodesFolder(path.parent, (side, language)))
+        build_side(
+            vocabulary, size, path.parent / f"{side}.spm", segmentation=CodesFolder(path.parent, (side, language))
+        )
         for vocabulary, size, side, language in zip(
             foreign, sizes, ("source", "target"), reader_options.languages, strict=True
         )

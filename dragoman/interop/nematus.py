@@ -57,7 +57,9 @@ def read(path: Path, reader_options: ReaderOptions) -> ForeignModel:
     sizes = marian.vocabularies
     foreign = [_read_dictionary(file, size) for file, size in zip((files[0], files[-1]), sizes, strict=True)]
     (source, source_rows), (target, target_rows) = (
-        build_side(vocabulary, size, path.parent / f"{side}.spm", codes=CodesFolder(path.parent, (side, language)))
+        build_side(
+            vocabulary, size, path.parent / f"{side}.spm", segmentation=CodesFolder(path.parent, (side, language))
+        )
         for vocabulary, size, side, language in zip(
             foreign, sizes, ("source", "target"), reader_options.languages, strict=True
         )

@@ -59,7 +59,7 @@ def read(path: Path, reader_options: ReaderOptions) -> ForeignModel:
             vocabulary,
             len(vocabulary.symbols),
             path.parent / f"{side}.model",
-            codes=CodesFolder(path.parent, (side, language)),
+            segmentation=CodesFolder(path.parent, (side, language)),
         )
         for vocabulary, side, language in zip(foreign, ("src", "tgt"), reader_options.languages, strict=True)
     )

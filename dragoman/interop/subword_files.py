@@ -1,12 +1,13 @@
-"""Files of subword-nmt's codes beside a checkpoint, and how their words were split, which the vocabulary shows."""
+"""Files beside a checkpoint that say how words become subwords: codes of subword-nmt, and merges of bytes."""
 
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from dragoman.configuration.components import Spec
 from dragoman.errors import UserError
+from dragoman.text.byte_level import ByteLevelBpe, Merge, parse_merges
 from dragoman.text.pipeline import TextPipeline
 from dragoman.text.subword_codes import DASH, SEPARATOR, SubwordCodes
 
@@ -16,9 +17,17 @@ LANGUAGE: Final = re.compile("[a-z]{2}")
 ENGLISH: Final = "en"  # whose rules Moses' scripts take for an unknown language
 
 
+class Segmentation(Protocol):
+    """How the texts of a vocabulary are segmented."""
+
+    def build(self, symbols: Sequence[str], options: Mapping[str, Any]) -> tuple[TextPipeline, Path] | None:
+        """The pipeline with these symbols and options, and the file that it was read from; None if there is none."""
+
+
 class CodesFolder(NamedTuple):
     """Where codes may be: in a folder, in a file of one of these names, or with one of them in its name (of a side or
-    its language). Words are those of Moses' tokenizer unless they stand `between_spaces`.
+    its language). Words are those of Moses' tokenizer unless they stand `between_spaces`, split as the vocabulary
+    shows.
     """
 
     path: Path
@@ -42,29 +51,49 @@ class CodesFolder(NamedTuple):
             return None
         return next((name for name in self.names if LANGUAGE.fullmatch(name)), ENGLISH)
 
-
-def build_pipeline(
-    path: Path, language: str | None, symbols: Sequence[str], options: Mapping[str, Any]
-) -> TextPipeline:
-    """The pipeline of texts with these codes and symbols. UserError for a file of something else."""
-    moses = {
-        "moses": language,
-        "split_dashes": DASH in symbols,
-        "escape": any(ESCAPED.search(symbol) for symbol in symbols),
-    }
-    spec = Spec("subword_codes", moses if language else {})
-    pipeline = TextPipeline(pretokenizer="punctuation" if language else "whitespace", tokenizer=spec, **options)
-    assert isinstance(pipeline.tokenizer, SubwordCodes)
-    try:
-        pipeline.tokenizer.load_codes(path.read_text("utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
-    except ValueError as error:
-        raise UserError(f"{path}: {error}") from error
-    pipeline.tokenizer.set_inventory(symbols)
-    return pipeline
+    def build(self, symbols: Sequence[str], options: Mapping[str, Any]) -> tuple[TextPipeline, Path] | None:
+        """The pipeline of texts, if the vocabulary has subwords. UserError for a file of something else."""
+        path = self.find() if any(symbol.endswith(SEPARATOR) and symbol != SEPARATOR for symbol in symbols) else None
+        if path is None:
+            return None
+        language = self.language
+        escape = any(ESCAPED.search(symbol) for symbol in symbols)
+        moses = {"moses": language, "split_dashes": DASH in symbols, "escape": escape} if language else {}
+        pretokenizer = "punctuation" if language else "whitespace"
+        pipeline = TextPipeline(pretokenizer=pretokenizer, tokenizer=Spec("subword_codes", moses), **options)
+        assert isinstance(pipeline.tokenizer, SubwordCodes)
+        try:
+            pipeline.tokenizer.load_codes(path.read_text("utf-8"))
+        except OSError as error:
+            raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
+        except ValueError as error:
+            raise UserError(f"{path}: {error}") from error
+        pipeline.tokenizer.set_inventory(symbols)
+        return pipeline, path
 
 
-def has_subwords(symbols: Sequence[str]) -> bool:
-    """Whether a vocabulary is of subword-nmt's symbols."""
-    return any(symbol.endswith(SEPARATOR) and symbol != SEPARATOR for symbol in symbols)
+class ByteMerges(NamedTuple):
+    """The merges of byte-level BPE that a file has."""
+
+    path: Path
+    merges: Sequence[Merge]
+
+    @classmethod
+    def read(cls, path: Path) -> "ByteMerges":
+        """Read a `merges.txt`."""
+        try:
+            return cls(path, parse_merges(path.read_text("utf-8")))
+        except OSError as error:
+            raise UserError(f"{path}: cannot read ({error.strerror or error})") from error
+        except ValueError as error:
+            raise UserError(f"{path}: {error}") from error
+
+    def build(self, symbols: Sequence[str], options: Mapping[str, Any]) -> tuple[TextPipeline, Path]:
+        """The pipeline of texts. UserError for merges of pieces that no bytes make."""
+        pipeline = TextPipeline(pretokenizer="punctuation", tokenizer=Spec("byte_level_bpe"), **options)
+        assert isinstance(pipeline.tokenizer, ByteLevelBpe)
+        try:
+            pipeline.tokenizer.load_merges(self.merges, symbols)
+        except ValueError as error:
+            raise UserError(f"{self.path}: {error}") from error
+        return pipeline, self.path

@@ -32,6 +32,7 @@ _ESCAPED = {SPACE: "\ue000\ue001", JOINER: "\ue000\ue002", _ESCAPE: "\ue000\ue00
 _PLAIN = {escaped: mark for mark, escaped in _ESCAPED.items()}
 _MARK = re.compile("|".join(_ESCAPED))
 _CHARACTER = re.compile("\ue000[\ue001-\ue003]|.", re.DOTALL)
+_ANY = re.compile(".", re.DOTALL)
 _BYTE = re.compile("<0x([0-9A-F]{2})>")
 
 
@@ -163,11 +164,17 @@ def spell(symbols: Sequence[str]) -> list[str]:
     """
     if not any(_ESCAPE in symbol or symbol.startswith("<0x") for symbol in symbols):
         return [symbol.replace(SPACE, " ") for symbol in symbols]
-    parts = [_bytes(symbol) for symbol in symbols]
+    return place_characters([_bytes(symbol) for symbol in symbols], _CHARACTER)
+
+
+def place_characters(parts: Sequence[bytes], characters: re.Pattern[str] = _ANY) -> list[str]:
+    """The characters that the UTF-8 bytes of symbols spell together; one that several symbols spell is the first one's.
+    Bytes that are not valid become U+FFFD.
+    """
     owners = [index for index, part in enumerate(parts) for _ in part]  # the symbol of each byte
     surfaces = [""] * len(parts)
     position = 0
-    for match in _CHARACTER.finditer(b"".join(parts).decode("utf-8", "surrogateescape")):
+    for match in characters.finditer(b"".join(parts).decode("utf-8", "surrogateescape")):
         character = match[0]
         width = len(character.encode("utf-8", "surrogateescape"))
         shown = REPLACEMENT if "\udc80" <= character <= "\udcff" else _PLAIN.get(character, character)

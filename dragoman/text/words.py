@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from dragoman.configuration.values import Count
+from dragoman.text.byte_level import ByteLevelBpe
 from dragoman.text.pretokenizer import Pretokenizer, Span, of_word, punctuation
 from dragoman.text.sentencepiece_model import SentencePiece
 from dragoman.text.subword import Bpe, Unigram
@@ -115,4 +116,5 @@ TOKENIZERS: dict[str, type[Tokenizer]] = {
     "unigram": Unigram,
     "sentencepiece": SentencePiece,
     "subword_codes": SubwordCodes,
+    "byte_level_bpe": ByteLevelBpe,
 }

@@ -37,6 +37,7 @@ CONFIG: Config = {
 TYPES: dict[str, tuple[Config, bool, bool]] = {
     "m2m_100": ({"activation_function": "relu", "scale_embedding": True}, True, False),
     "mbart": ({"activation_function": "gelu", "scale_embedding": True, "normalize_before": True}, True, True),
+    "bart": ({"activation_function": "gelu", "scale_embedding": False}, False, True),
 }
 
 

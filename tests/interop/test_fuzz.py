@@ -21,6 +21,7 @@ from tests.interop import (
     joeynmt_models,
     keras_models,
     marian_models,
+    test_bart,
     test_g2p,
     test_huggingface,
     test_joeynmt,
@@ -73,7 +74,7 @@ def of_marian(path: Path) -> list[Path]:
 
 
 def of_huggingface(path: Path, segmenter: bytes) -> list[Path]:
-    """MarianMT, also with weights that torch pickled, M2M100, NLLB, both kinds of mBART, and T5."""
+    """MarianMT, also with weights that torch pickled, M2M100, NLLB, both kinds of mBART, T5, and BART."""
     marian, *_ = test_huggingface.folder_of(path / "huggingface", segmenter)
     (marian / "generation_config.json").write_text('{"num_beams": 4}', "utf-8")
     pickled = path / "pickled"
@@ -88,7 +89,10 @@ def of_huggingface(path: Path, segmenter: bytes) -> list[Path]:
         test_multilingual.mbart(path / "mbart25", pieces, codes, code_last=True),
     ]
     test_t5.make(path / "t5")
-    return [marian, pickled, *(folder.path for folder in folders), path / "t5"]
+    bart = [path / "bart", path / "bart_tokenizer"] if find_spec("tokenizers") else []
+    for folder, files in zip(bart, (test_bart.TEXT_FILES, {"tokenizer.json": test_bart.TOKENIZER}), strict=False):
+        test_bart.make(folder, files)
+    return [marian, pickled, *(one.path for one in folders), path / "t5", *bart]
 
 
 def of_others(path: Path) -> list[Path]:

@@ -185,7 +185,7 @@ def test_weights_of_torch_are_read_and_nothing_else_of_them(segmenter: bytes, tm
     [
         (
             {"model_type": "pegasus"},
-            "config.json: model_type: expected marian or m2m_100 or mbart or t5 or mt5, found pegasus",
+            "config.json: model_type: expected marian or m2m_100 or mbart or bart or t5 or mt5, found pegasus",
         ),
         ({"activation_function": "tanh"}, "config.json: activation_function: expected swish or silu or relu"),
         ({"d_model": "8"}, "config.json: d_model: expected a number of at least 1, found 8"),

@@ -250,7 +250,11 @@ def test_copies_of_tied_tensors_are_read_once(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("name", "contents", "message"),
     [
-        ("config.json", {"model_type": "pegasus"}, "model_type: expected marian or m2m_100 or mbart or t5 or mt5"),
+        (
+            "config.json",
+            {"model_type": "pegasus"},
+            "expected marian or m2m_100 or mbart or bart or t5 or mt5",
+        ),
         ("tokenizer_config.json", {"legacy_behaviour": True}, "legacy_behaviour: expected false, found true"),
         ("special_tokens_map.json", {}, "expected codes of languages in tokenizer.json, found none"),
         ("special_tokens_map.json", {"additional_special_tokens": [1]}, "expected a list of symbols"),

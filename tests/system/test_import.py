@@ -21,6 +21,7 @@ from tests.interop import (
     keras_models,
     luong_models,
     marian_models,
+    test_bart,
     test_g2p,
     test_huggingface,
     test_joeynmt,
@@ -32,6 +33,7 @@ from tests.interop import (
 )
 from tests.interop.marian_models import write_arrays, write_bin, write_npz
 from tests.system.conftest import Shell
+from tests.text import test_byte_level
 
 pytestmark = pytest.mark.spec("J5", "J7", "J8", "J11")
 
@@ -91,6 +93,13 @@ def t5(folder: Path, segmenter: bytes) -> None:
     test_t5.make(folder, "second")
 
 
+def bart(folder: Path, segmenter: bytes) -> None:
+    """With pieces of bytes that spell the corpus."""
+    pytest.importorskip("tokenizers", reason="needs the extra tokenizers")
+    words = " ".join([*toy.WORDS, *toy.WORDS.values()])
+    test_bart.make(folder, test_bart.text_files(test_byte_level.learn([words], 100)))
+
+
 def keras(folder: Path, segmenter: bytes) -> None:
     """Of which most letters of the corpus are unknown."""
     pytest.importorskip("h5py", reason="needs the extra keras")
@@ -140,6 +149,7 @@ MODELS: dict[str, Callable[[Path, bytes], None]] = {
     "m2m100": m2m100,
     "mbart": mbart,
     "t5": t5,
+    "bart": bart,
     "keras": keras,
     "nematus": nematus,
     "joeynmt": joeynmt(test_joeynmt.PLAIN),

@@ -45,10 +45,10 @@ def test_a_row_that_cannot_be_read_is_told(old: str, new: str) -> None:
         list(read_rows(TABLE.replace(old, new)))
 
 
-def test_the_literature_has_113_rows() -> None:
-    assert len(IDS) == 113
+def test_the_literature_has_114_rows() -> None:
+    assert len(IDS) == 114
     assert IDS[0] == "A1"
-    assert IDS[-1] == "J17"
+    assert IDS[-1] == "J18"
 
 
 def test_a_proved_row_counts(package: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_mark_of_no_row_is_told(package: Path, row_id: str | None, message: st
 def test_missing_and_repeated_rows_are_told(package: Path) -> None:
     rows = all_rows(row("A1"))
     (problem,) = check([*rows[:-1], rows[0]], [], package).problems[""]
-    assert "missing J17, unknown or twice A1" in problem
+    assert "missing J18, unknown or twice A1" in problem
 
 
 def test_marks_are_found_wherever_pytest_allows_them(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_every_built_row_of_this_repository_is_proved(capsys: pytest.CaptureFixt
     output = capsys.readouterr().out
     assert status == 0, output
     assert output.splitlines()[-1].startswith("rows: ")
-    assert output.endswith(" of 113\n")
+    assert output.endswith(" of 114\n")
     page = tmp_path / "literature.md"
     text = PAGE.read_text("utf-8")
     page.write_text(
