@@ -20,6 +20,7 @@ from dragoman.search.limits import refuse_nan
 from dragoman.search.search import Search
 from dragoman.search.search_engine import SearchEngine, SearchRequest
 
+TOKENS: Final = 2048  # of the sources that the library reads at once, by the width of a beam; larger batches are slower
 # The exponent of the length by which log P is divided, given alpha
 PENALTIES: Final[dict[str, Callable[[float], float]]] = {"none": lambda alpha: 0.0, "length": lambda alpha: alpha}
 
@@ -39,13 +40,13 @@ class _Sentence(NamedTuple):
 
 class _Draft(NamedTuple):
     """A hypothesis as the library reports it: its symbols without the end, log P of the whole if no part was left out,
-    and its attention (symbols + 1, source).
+    and its attention (symbols + 1, source) if it was requested.
     """
 
     sentence: _Sentence
     symbols: tuple[int, ...]
     total: float | None
-    attention: npt.NDArray[np.float32]
+    attention: tuple[npt.NDArray[np.float32], ...]
 
 
 @final
@@ -123,6 +124,8 @@ class CTranslate2Engine(SearchEngine):
             [sentence.source for sentence in sentences],
             [sentence.prefix for sentence in sentences] if any(sentence.prefix for sentence in sentences) else None,
             max_input_length=0,
+            max_batch_size=max(1, TOKENS // request.search.width),
+            batch_type="tokens",
             max_decoding_length=most + 1,  # the end counts
             return_scores=True,
             return_end_token=True,
@@ -152,9 +155,7 @@ class CTranslate2Engine(SearchEngine):
             ids = [self._ids[name] for name in names]
             is_whole = ids[-1] == EOS and not (sentence.prefix or sentence.least or request.details)
             total = refuse_nan(score) * len(ids) ** penalty if is_whole else None
-            attention = np.zeros((len(ids), len(sentence.source)), np.float32)
-            if request.details:
-                attention[:] = result.attention[number]
+            attention = (np.array(result.attention[number], np.float32),) if request.details else ()
             yield _Draft(sentence, tuple(ids[:-1]), total, attention)  # what was cut has one symbol too many
 
     def _restore_first(self, sentences: Sequence[_Sentence], drafts: Sequence[_Draft]) -> None:
@@ -171,7 +172,7 @@ class CTranslate2Engine(SearchEngine):
         )
         first = {sentence.number: result.attention[0][0] for sentence, result in zip(sentences, results, strict=True)}
         for draft in drafts:
-            draft.attention[0] = first[draft.sentence.number]
+            draft.attention[0][0] = first[draft.sentence.number]
 
     def _finish(self, search: Search, drafts: Sequence[_Draft]) -> Iterator[tuple[_Sentence, Hypothesis]]:
         """Yield sentences with their hypotheses."""
@@ -181,7 +182,7 @@ class CTranslate2Engine(SearchEngine):
             log_prob = sum(log_probs) if total is None else total
             rank = search.ranking.rank(log_prob, len(log_probs)) if isinstance(search, Beam) else log_prob
             surfaces = (None,) * len(symbols)
-            yield sentence, Hypothesis(symbols, rank, log_probs, (attention,), surfaces, total=total)
+            yield sentence, Hypothesis(symbols, rank, log_probs, attention, surfaces, total=total)
 
     def _score(self, drafts: Sequence[_Draft]) -> Iterator[tuple[float, ...]]:
         """Yield log P of the symbols of each hypothesis, and of its end."""

@@ -28,7 +28,7 @@ class Hypothesis:
     the spellings of symbols that the model spelled itself, None for others. `statistics` are further values that the
     model reports for each step (len(symbols) + 1,), by name. `proved` tells whether no other translation is more
     probable than this one and those before it; None if the search does not ask. `total` is `log P(y | x)` from an
-    engine that did not report log P of symbols and attention, which are NaN and 0 then.
+    engine that did not report log P of symbols, which are NaN then, and attention.
     """
 
     symbols: tuple[int, ...]

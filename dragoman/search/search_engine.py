@@ -13,7 +13,7 @@ from dragoman.search.search import Search
 
 class SearchRequest(NamedTuple):
     """A batch of sentences, as `Search` is called with it. Each hypothesis begins with the prefix of its sentence.
-    Without `details`, log P of symbols may be NaN, and attention 0, which is faster.
+    Without `details`, log P of symbols may be NaN, and there is no attention, which is faster.
     """
 
     search: Search

@@ -27,15 +27,15 @@ class TranslationCache:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def get(self, key: Hashable) -> Translation | None:
-        """The translation of this, if it is there."""
-        entry = self._entries.get(key)
-        if entry is None:
-            self.misses += 1
-            return None
-        self.hits += 1
-        self._entries.move_to_end(key)
-        return entry[0]
+    def get(self, *keys: Hashable) -> Translation | None:
+        """The translation of the first of these that is there."""
+        for key in keys:
+            if key in self._entries:
+                self.hits += 1
+                self._entries.move_to_end(key)
+                return self._entries[key][0]
+        self.misses += 1
+        return None
 
     def put(self, key: Hashable, translation: Translation) -> None:
         """Keep a translation, in the place of those that were not used for longest. One that is larger than all may be

@@ -108,9 +108,10 @@ class FileEndpoints:
             texts = (sentence for passage in reading.passages for sentence in passage.sentences)
             self.backend.check_characters(sum(map(len, texts)) + body.characters, most)
             constraints = LexicalConstraints(body.terms)
-            options = RequestOptions(constraints=constraints, until=until, attention=reading.tagged)
+            tagged = reading.tagged
+            options = RequestOptions(constraints=constraints, details=tagged, until=until, attention=tagged)
             translated = await self.backend.passages(request, reading.passages, *file.languages, options)
-            write = self.backend.service.files.write(file, translated, tagged=reading.tagged, until=until)
+            write = self.backend.service.files.write(file, translated, tagged=tagged, until=until)
             written = await self.backend.answer(request, write, "file")
             path = PurePosixPath(name)
             kept = self.store.keep(TranslatedFile(f"{path.stem}_{file.languages[1]}{path.suffix}", written))

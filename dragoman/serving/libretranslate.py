@@ -57,7 +57,7 @@ class LibreTranslateEndpoints:
             answer: Answer = texts, [[] for _ in texts]
         else:
             work = self._pages if body.format == "html" else self._texts
-            answer = await work(request, texts, languages[:2], RequestOptions(alternatives, until=until))
+            answer = await work(request, texts, languages[:2], RequestOptions(alternatives, details=False, until=until))
         return _answer(*answer, several=several, alternatives=alternatives, guess=languages.guess)
 
     async def _texts(
@@ -77,7 +77,7 @@ class LibreTranslateEndpoints:
         pages, service, until = HtmlTexts(tuple(texts), pair), self.backend.service, options.until
         read = service.pages.read(pages, pair[0], sentences=service.sentences, until=until)
         reading = await self.backend.answer(request, read)
-        options = replace(options, alternatives=0, attention=reading.tagged)
+        options = replace(options, alternatives=0, details=reading.tagged, attention=reading.tagged)
         translated = await self.backend.passages(request, reading.passages, *pair, options)
         write = service.pages.write_pages(pages, translated, tagged=reading.tagged, until=until)
         written = await self.backend.answer(request, write)

@@ -130,7 +130,9 @@ class ServedModel:
         seconds = options.until - time.monotonic()
         if options.work != "translate":
             return await self.batcher.translate(items, options, seconds)
-        translations = {item: self.cache.get((options, item)) for item in dict.fromkeys(items)}
+        detailed = replace(options, details=True)
+        options = options if self.translator.generator.engine else detailed  # for our searches, they are free
+        translations = {item: self.cache.get((options, item), (detailed, item)) for item in dict.fromkeys(items)}
         new = [item for item, translation in translations.items() if translation is None]
         translations |= zip(new, await self.batcher.translate(new, options, seconds), strict=True)
         for item, translation in translations.items():
@@ -167,6 +169,7 @@ class ServedModel:
             constraints=options.constraints,
             prefix=[item.prefix for item in items],
             timeout=deadline,
+            details=options.details,
         )
 
     def _score(

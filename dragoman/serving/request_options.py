@@ -17,6 +17,7 @@ class RequestOptions:
     alternatives: how many further translations; diverse: whether these begin with other words; constraints: terms and
     protected spans; work: whether texts are translated, or given translations scored or explained; to: the target
     language of a model that has several; remembered: whether translations may be kept for others who ask the same;
+    details: whether more is needed than texts and the score of each, such as attention;
     prefix: how the translation of the first sentence begins; attention: whether it has to be known, of corrections
     too; until: when the translations have to be there (`time.monotonic`).
     """
@@ -27,14 +28,15 @@ class RequestOptions:
     work: Work = "translate"
     to: str | None = None
     remembered: bool = True
+    details: bool = True
     prefix: str = field(default="", compare=False)
     attention: bool = field(default=False, compare=False)
     until: float = field(default=math.inf, compare=False)
 
     @property
-    def timed(self) -> tuple[Work, int, bool, bool]:
+    def timed(self) -> tuple[Work, int, bool, bool, bool]:
         """What the time of a batch depends on beside its symbols."""
-        return self.work, self.alternatives, self.diverse, bool(self.constraints.glossary)
+        return self.work, self.alternatives, self.diverse, bool(self.constraints.glossary), self.details
 
 
 DEFAULTS = RequestOptions()

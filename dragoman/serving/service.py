@@ -152,6 +152,8 @@ class Service:
         options: RequestOptions = DEFAULTS,
     ) -> list[TranslatedText]:
         """Translate texts that are split into sentences by the models of a route. BusyError if it takes too long."""
+        if self.least is not None:
+            options = replace(options, details=True)
         items = [TranslationItem(text) for passage in passages for text in passage.read]
         if options.prefix and items:
             items[0] = items[0]._replace(prefix=options.prefix)
@@ -227,7 +229,7 @@ class Service:
         """What models alone make of sentences; nothing where they are too busy, or cannot."""
         items, options = (
             [TranslationItem(text) for text in passage.sentences],
-            RequestOptions(until=time.monotonic() + SUGGESTED),
+            RequestOptions(details=False, until=time.monotonic() + SUGGESTED),
         )
         with suppress(BusyError, UserError), self.route(source, target) as route:
             sentences = await translate_along(route, items, options, self.registry.glossaries)

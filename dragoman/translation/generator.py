@@ -180,8 +180,9 @@ class SequenceGenerator:
             if type(transform).wrap is not TextTransform.wrap:
                 raise UserError(f"engine {engine.name} does not support {type(transform).__name__}")
         prefixes = [sentence.prefix for sentence in batch]
-        # Transforms look at attention.
-        details = task.details or any(sentence.notes for sentence in batch)
+        details = task.details or any(
+            transform.needs_details(sentence) for sentence in batch for transform in sentence.notes
+        )
         request = SearchRequest(
             task.search, sources, prefixes, task.n_best, task.spare, constraints, task.deadline, details
         )
@@ -203,7 +204,7 @@ class SequenceGenerator:
     def first_forbidden(self, prefixes: Sequence[Sequence[int]]) -> int | None:
         """Return the place of the first prefix, as ids, that the configured constraints do not allow."""
         named = self._configured(len(prefixes))
-        return first_forbidden(self._padded(prefixes), CombinedConstraints(named)) if named and prefixes else None
+        return first_forbidden(self._padded(prefixes), CombinedConstraints(named)) if named and any(prefixes) else None
 
     def _configured(self, sentences: int) -> list[Constraint]:
         """Return the configured constraints."""

@@ -42,15 +42,24 @@ class ModelOutputs:
         the model, or -1. From index `single_spaced` on, `Unit.single_spaced` applies; None: nowhere.
         """
         if self.edited is None:
-            text_symbols = list(map(str, symbols))
-            if single_spaced is not None:
-                text_symbols = self.target.text.tokenizer.single_spaced(text_symbols, single_spaced)
+            text_symbols = self.text_symbols(encoded, symbols, single_spaced)
             return text_symbols, self.target.text.words(text_symbols)
         edited_symbols = list(apply_edits(spelled(encoded[self.edited]), symbols))
         text_symbols = [symbol for symbol, _ in edited_symbols]
         words = self.target.text.words(text_symbols)
         by_operation = {number: word for (_, number), word in zip(edited_symbols, words.word_of, strict=True)}
         return text_symbols, words._replace(word_of=[by_operation.get(number, -1) for number in range(len(symbols))])
+
+    def text_symbols(
+        self, encoded: list[Encoded], symbols: list[Symbol], single_spaced: int | None = None
+    ) -> list[str]:
+        """Return the first result of `written` alone."""
+        if self.edited is not None:
+            return [symbol for symbol, _ in apply_edits(spelled(encoded[self.edited]), symbols)]
+        text_symbols = list(map(str, symbols))
+        if single_spaced is None:
+            return text_symbols
+        return self.target.text.tokenizer.single_spaced(text_symbols, single_spaced)
 
     def symbols_of(self, encoded: list[Encoded], hypothesis: Hypothesis) -> list[Symbol]:
         """Return the symbols of a translation of these sources; those outside the vocabulary by their spelling."""

@@ -172,11 +172,25 @@ class Processor:
         return Translation(self.model_inputs.nothing(sentence.inputs), "", [], 0.0, 0.0, (), left_out=left_out)
 
     def draft(self, sentence: Sentence, hypothesis: Hypothesis) -> Translation:
-        """Return a hypothesis as text, with the attention to the sources, before any transform has finished it."""
+        """Return a hypothesis as text, with the attention to the sources, before any transform has finished it. A
+        hypothesis without attention has no words and steps either.
+        """
         encoded = sentence.encoded
         symbols = self.model_outputs.symbols_of(encoded, hypothesis)
         # A model may write two spaces by chance; where the source has them, they may be meant.
         single_spaced = None if sentence.has_spaces_in_a_row else len(sentence.prefix)
+        left_out = source_inputs.left_out(sentence.inputs, zip(self.model_inputs.encoded_sources, encoded, strict=True))
+        if not hypothesis.attention:
+            return Translation(
+                self.model_inputs.nothing(sentence.inputs),
+                self.target.text.decode(self.model_outputs.text_symbols(encoded, symbols, single_spaced)),
+                [],
+                hypothesis.score,
+                hypothesis.log_prob,
+                (),
+                left_out=left_out,
+                output_symbols=tuple(symbols),
+            )
         written, words = self.model_outputs.written(encoded, symbols, single_spaced)
         # Without the row of the end symbol, which is part of no word.
         weights = tuple(part[:-1] for part in hypothesis.attention)
@@ -190,9 +204,7 @@ class Processor:
             hypothesis.log_prob,
             steps(list(map(source_inputs.symbol_name, symbols)), words.word_of, hypothesis.log_probs, statistics),
             sentinel,
-            left_out=source_inputs.left_out(
-                sentence.inputs, zip(self.model_inputs.encoded_sources, encoded, strict=True)
-            ),
+            left_out=left_out,
             proved=hypothesis.proved,
             output_symbols=tuple(symbols),
         )

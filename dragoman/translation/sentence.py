@@ -237,6 +237,10 @@ class TextTransform:
         """Return the predictor for the search of a batch: this one, or one that wraps it."""
         return predictor
 
+    def needs_details(self, sentence: Sentence) -> bool:
+        """Return whether `finish` reads the attention of a translation, or log P of its words."""
+        return True
+
     def accepts(self, sentence: Sentence, ids: Sequence[int], surfaces: Sequence[str]) -> bool:
         """Return whether a translation may begin with these symbols, which spell `surfaces`."""
         return True

@@ -181,7 +181,7 @@ class Translator:
         `transforms`: text transforms of this call, in addition to those of the run.
 
         `details`: false if only texts and scores are needed. An engine with a search of its own (`ctranslate2`) is
-        faster then, and leaves out attention (0) and log P of words (NaN).
+        faster then, and leaves out words, their log P and attention.
 
         `search` replaces the run's own search: a kind ("greedy"), a mapping as in the configuration ({"kind": "sample",
         "top_p": 0.9}), or a Spec. `beam_size` replaces the size of its beam (that of beam search, if it has none).

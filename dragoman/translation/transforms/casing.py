@@ -37,6 +37,9 @@ class Casing(TextTransform):
         text = read_capitals(self._source, str(sentence.inputs[0]), sentence.protection)
         return sentence if text is None else sentence.noted(self, inputs=(text,), prepared_inputs=(text,))
 
+    def needs_details(self, sentence: Sentence) -> bool:
+        return False
+
     def complete(self, translation: Translation, sentence: Sentence) -> Translation:
         return write_capitals(translation, sentence.language)
 

@@ -56,6 +56,11 @@ class StrippedSource:
         return self.source.worded
 
     @property
+    def is_changed(self) -> bool:
+        """Whether any source has spans that the model does not read."""
+        return any(rest.groups for rest in self.rests.values())
+
+    @property
     def spans(self) -> list[Span]:
         """The places in that source of the spans that were taken out."""
         return [span for group in self.source.groups for span in group.spans]
@@ -133,6 +138,8 @@ class StrippedSource:
         """
         if not self.worded:
             return self._unread(translation)
+        if not self.is_changed:
+            return translation
         inner = [*closed, *(span.target for span in translation.spans if span.target)]
         reinsertions = self._placed(translation, kept, inner)
         restored = self._restore(translation.text, reinsertions, kept)
@@ -245,6 +252,10 @@ class TagProjection(TextTransform):
         return sentence.noted(
             self, stripped, prepared_inputs=stripped.prepared_inputs, original=original, beginning=beginning
         )
+
+    def needs_details(self, sentence: Sentence) -> bool:
+        stripped: StrippedSource = sentence.notes[self]
+        return stripped.is_changed
 
     def accepts(self, sentence: Sentence, ids: Sequence[int], surfaces: Sequence[str]) -> bool:
         """Whether the model writes no such span itself."""
