@@ -3,6 +3,7 @@
 `config.json` names the type of the model. Other types are refused by name.
 """
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,6 +37,9 @@ T5_PROGRAMS: Final = {"t5": "T5", "mt5": "mT5"}
 MARIAN_IN_TRANSFORMERS: Final = Architecture("MarianMT", "sinusoidal_halves", "after", scale=True)
 COMPUTED_THERE: Final = {"marian": MARIAN_IN_TRANSFORMERS}  # unlike by the program that trained the models
 
+# In the card of a MarianMT model, that guided alignment trained the first head of its last decoder layer
+GUIDED: Final = re.compile(r"^[*-]\s+model:\s+transformer\S*-align\b", re.MULTILINE)
+
 find_model = find_weights
 
 
@@ -58,9 +62,16 @@ def read(path: Path, reader_options: ReaderOptions) -> ForeignModel:
         "start_symbol": "none" if starts_from_zero else text.start_symbol,
         "target_prefix": text.target_prefix,
     }
+    if kind == "marian" and _is_guided(path.parent / "README.md"):
+        model["decoder"]["alignment_head"] = 1
     used = (*files, path.parent / CONFIG, *text.files)
     program = f"Hugging Face {architecture.program if architecture else T5_PROGRAMS[kind]}"
     return ForeignModel(program, used, model, _search(path.parent, text), *text.sides, tensors.finish())
+
+
+def _is_guided(card: Path) -> bool:
+    """Whether the card of a model, if it is there, says that guided alignment trained it."""
+    return card.is_file() and bool(GUIDED.search(card.read_text("utf-8", "replace")))
 
 
 def _search(folder: Path, text: FolderText) -> dict[str, Any]:

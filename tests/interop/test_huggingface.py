@@ -226,6 +226,25 @@ def test_damaged_files_are_refused_by_name(name: str, contents: bytes, segmenter
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("card", "head"),
+    [
+        (b"# opus\n\n* dataset: opus\n*  model: transformer-align\n", 1),
+        (b"\xff\n- model: transformer-big-align\r\n", 1),
+        (b"* model: transformer\n", None),
+        (b"We align a model: transformer-align\n", None),
+        (None, None),
+    ],
+)
+def test_the_alignment_is_that_of_the_head_that_guided_alignment_trained(
+    card: bytes | None, head: int | None, segmenter: bytes, tmp_path: Path
+) -> None:
+    folder, *_ = folder_of(tmp_path / "folder", segmenter)
+    if card is not None:
+        (folder / "README.md").write_bytes(card)
+    assert table.read(folder).model["decoder"].get("alignment_head") == head
+
+
 def test_the_search_is_that_of_the_folder(segmenter: bytes, tmp_path: Path) -> None:
     folder, *_ = folder_of(tmp_path / "folder", segmenter)
     assert table.read(folder).search == {"kind": "beam", "size": 6, "alpha": 1.0}
