@@ -13,10 +13,13 @@ def push(
     run: RunPath,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name on the hub, such as me/en-de.")],
     public: Annotated[
-        bool, typer.Option("--public", help="Let everybody see a new model; otherwise it is private.")
+        bool, typer.Option("--public", help="Let everybody see a new model and these texts; otherwise it is private.")
     ] = False,
 ) -> None:
-    """Upload a run with its card to the Hugging Face hub; `import NAME` downloads it."""
+    """Upload a run with its card to the Hugging Face hub; `import NAME` downloads it.
+
+    The pairs of its translation memory and its dictionary, if it has them, are uploaded, too.
+    """
     from dragoman.interop import hub
 
     place = hub.push(run, name, public=public)
