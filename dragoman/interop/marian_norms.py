@@ -18,7 +18,9 @@ SIDES: Final = {"norm_input": ("W", "gamma1"), "norm_hidden": ("U", "gamma2")}
 
 
 class CellPlace(NamedTuple):
-    """Where a cell is: whether it is one of `final` cells, and whether it has an input."""
+    """Where a cell is: whether it adds biases as those of encoders do, whether it is one of `final` cells, and whether
+    it is a transition, without an input.
+    """
 
     of_encoder: bool
     final: bool

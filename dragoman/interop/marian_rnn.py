@@ -173,10 +173,12 @@ RESETTING: Final = ("gru",)  # cells with a reset gate, inside which the bias of
 
 
 class _Tensors:
-    """Maps the tensors of one model."""
+    """Maps the tensors of one model, whose transitions in upper layers of a decoder add biases after norms (`outside`)
+    or before.
+    """
 
-    def __init__(self, tensors: TensorMap, model: Mapping[str, Any]) -> None:
-        self.tensors, self.model = tensors, model
+    def __init__(self, tensors: TensorMap, model: Mapping[str, Any], *, outside: bool) -> None:
+        self.tensors, self.model, self.outside = tensors, model, outside
         self.size: int = model["encoder"]["size"]
         self.embedding: int = model["embedding"]["size"]
         self.norm: str = model["decoder"]["layer_norm"]
@@ -195,7 +197,8 @@ class _Tensors:
         for name, (letter, rows) in sides.items():
             self.tensors.put(f"{ours}.{name}", self._gates(theirs, letter, rows, kind).T)
         bias = self._gates(theirs, "b", 1, kind)[0]
-        place = CellPlace(theirs.startswith("encoder"), final, transition=not inputs)
+        as_encoder = theirs.startswith("encoder") or (self.outside and not final)
+        place = CellPlace(as_encoder, final, transition=not inputs)
         of_input, of_state = self.norms.split_bias(bias, place, resets=kind in RESETTING)
         self.tensors.put(f"{ours}.bias_input", of_input)
         self.tensors.put(f"{ours}.bias_hidden", of_state)
@@ -252,10 +255,17 @@ class _Tensors:
 
 
 def parameters(
-    options: MarianOptions, model: Mapping[str, Any], tensors: TensorMap, rows: tuple[RowOrder, RowOrder]
+    options: MarianOptions,
+    model: Mapping[str, Any],
+    tensors: TensorMap,
+    rows: tuple[RowOrder, RowOrder],
+    *,
+    outside: bool = False,
 ) -> None:
-    """Put all parameters of a model. `rows` arrange the tables of the source and of the target by our vocabularies."""
-    mapped = _Tensors(tensors, model)
+    """Put all parameters of a model. `rows` arrange the tables of the source and of the target by our vocabularies.
+    `outside`: transitions in upper layers of a decoder add biases after norms, as those of encoders do.
+    """
+    mapped = _Tensors(tensors, model, outside=outside)
     mapped.encoder()
     mapped.decoder()
     options.put_tables(tensors, rows, "decoder_ff_logit_l2")

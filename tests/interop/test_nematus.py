@@ -10,7 +10,7 @@ import pytest
 from dragoman.errors import UserError
 from dragoman.interop import imported_run, table
 from tests import covering
-from tests.interop import marian_models
+from tests.interop import marian_models, nematus_models
 from tests.interop.marian_models import SIZE, write_arrays
 from tests.interop.test_marian import SYMBOLS, assert_scores, nematus_tensors
 
@@ -40,28 +40,36 @@ def folder_of(path: Path, row: dict[str, Any], **changed: Any) -> tuple[Path, ma
         equations.w["decoder_Wemb"] = equations.w["encoder_Wemb"]
     if "decoder_ff_logit_l2_Wt" in arrays:  # as Marian names it, and turns it
         arrays["ff_logit_W"] = arrays.pop("decoder_ff_logit_l2_Wt").T
-    rest = {"decoder_c_tt": np.zeros(1, np.float32), "uidx": np.array(7), "adam_m": np.ones(3)}
-    write_arrays(path / "model.npz", {**arrays, **rest})
     config = {
-        "encoder": "gru",
-        "decoder": "gru_cond",
-        "dim_word": SIZE,
         "dim": options["dim-rnn"],
-        "dim_per_factor": [SIZE],
-        "n_words_src": len(SYMBOLS),
-        "n_words": len(SYMBOLS),
         "enc_recurrence_transition_depth": row["transitions"],
         "dec_base_recurrence_transition_depth": row["transitions"] + 1,
-        "dictionaries": ["/elsewhere/vocab.en.json", "/elsewhere/vocab.de.json"],
         **{name: row[name] for name in row if name != "transitions"},
         **changed,
     }
-    (path / "model.npz.json").write_text(json.dumps(config), "utf-8")
+    write_folder(path, arrays, config)
+    return path, equations
+
+
+def write_folder(path: Path, arrays: dict[str, Any], config: dict[str, Any]) -> None:
+    """A model with the counters and states of an optimizer that Nematus writes, its configuration and dictionaries."""
+    rest = {"decoder_c_tt": np.zeros(1, np.float32), "uidx": np.array(7), "adam_m": np.ones(3)}
+    write_arrays(path / "model.npz", {**rest, **arrays})
+    values = {
+        "encoder": "gru",
+        "decoder": "gru_cond",
+        "dim_word": SIZE,
+        "dim_per_factor": [SIZE],
+        "n_words_src": len(SYMBOLS),
+        "n_words": len(SYMBOLS),
+        "dictionaries": ["/elsewhere/vocab.en.json", "/elsewhere/vocab.de.json"],
+        **config,
+    }
+    (path / "model.npz.json").write_text(json.dumps(values), "utf-8")
     symbols = ["eos", "UNK", *SYMBOLS[2:], "never", "read"]
     for language in ("en", "de"):
         text = json.dumps({symbol: number for number, symbol in enumerate(symbols)})
         (path / f"vocab.{language}.json").write_text(text, "utf-8")
-    return path, equations
 
 
 @pytest.mark.parametrize(
@@ -86,10 +94,35 @@ def test_scores_are_those_of_the_equations(row: dict[str, Any], tmp_path: Path) 
     assert_scores(tmp_path / "run", equations)
 
 
+DEEP = covering.covering(
+    {
+        "enc_depth": [1, 2, 3],
+        "dec_depth": [1, 2, 3],
+        "enc_recurrence_transition_depth": [1, 2, 3],
+        "dec_base_recurrence_transition_depth": [2, 4],
+        "dec_high_recurrence_transition_depth": [1, 3],
+        "layer_normalisation": [False, True],
+    }
+)
+
+
+@pytest.mark.spec("J10")
+@pytest.mark.parametrize("row", covering.cases(DEEP))
+def test_scores_of_deep_models_are_those_of_the_equations(row: dict[str, Any], tmp_path: Path) -> None:
+    arrays = nematus_models.tensors(row, len(SYMBOLS))
+    (tmp_path / "nematus").mkdir()
+    write_folder(tmp_path / "nematus", arrays, {"dim": nematus_models.DIM, **row})
+    imported_run.write(table.read(tmp_path / "nematus"), tmp_path / "run", ("en", "de"), "")
+    assert_scores(tmp_path / "run", nematus_models.Deep(row, arrays))
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"enc_depth": 4}, "enc_depth: expected 1, found 4"),
+        ({"enc_depth": 2}, "tensor 'encoder_bi_l2_cell1_U': expected shape (5, 10), found no such tensor"),
+        ({"enc_depth_bidirectional": 2}, "enc_depth_bidirectional: expected 1, found 2"),
+        ({"dec_deep_context": True}, "dec_deep_context: expected false, found True"),
+        ({"decoder_deep": "gru_cond"}, "decoder_deep: expected gru, found gru_cond"),
         ({"decoder": "gru"}, "decoder: expected gru_cond, found gru"),
         ({"factors": 2}, "factors: expected 1, found 2"),
         ({"dim_per_factor": [4, 4]}, "dim_per_factor: expected [8], found [4, 4]"),
@@ -115,6 +148,15 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     write_arrays(folder / "model.npz", {**arrays, "ff_state_W": np.full((10, 5), np.nan)})
     with pytest.raises(UserError, match="tensor 'ff_state_W': expected finite floating-point numbers"):
         table.read(folder)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_checkpoint_of_tensorflow_is_refused(named: bool, tmp_path: Path) -> None:
+    for name in ("model.npz-7.index", "model.npz-7.data-00000-of-00001", "model.npz-7.meta", "model.npz-7.json"):
+        (tmp_path / name).write_bytes(b"")
+    with pytest.raises(UserError, match=r"model\.npz-7\.index: a checkpoint of TensorFlow: expected \.npz") as raised:
+        table.read(tmp_path / "model.npz-7.index" if named else tmp_path)
+    assert "\n" not in str(raised.value)
 
 
 def test_several_models_are_not_chosen_among(tmp_path: Path) -> None:
