@@ -596,7 +596,7 @@ def test_alignments_and_nbest_lists_are_those_of_marian_itself(name: str, shared
         lists.setdefault(int(sentence), {}).setdefault(" ".join(text.split()), float(score))  # a text comes once
     for number, translation in enumerate(translator.translate(sources, search=beam, n_best=6)):
         if number not in (61, 66):  # those at the limit
-            wanted = pytest.approx(lists[number], abs=1e-5)
+            wanted = pytest.approx(lists[number], abs=3e-5)  # of numbers with five decimals
             assert {str(hypothesis): hypothesis.score for hypothesis in translation.n_best} == wanted
             assert [str(hypothesis) for hypothesis in translation.n_best] == [*lists[number]]
 
