@@ -165,9 +165,10 @@ class TrainingConfig(Section):
     init_from: Text | None = Field(
         None, description="run or weight file to initialize from (fine-tuning); null = random initialization"
     )
-    init_interpolation: Rate = Field(
-        0.0,
-        description="weight of the initial parameters in the final ones (interpolation), unless metric and loss worsen",
+    init_interpolation: Annotated[tuple[Rate, ...], Several] = Field(
+        (),
+        description="weights of the initial parameters in the final ones (interpolation): the best is used, unless "
+        "metric and loss worsen",
     )
     freeze: Annotated[tuple[Text, ...], Several] = Field(
         (), description="name patterns of frozen parameters, such as source_encoders.* or *.embedding.table"

@@ -30,7 +30,7 @@ class _Several:
 
     @staticmethod
     def _listed(value: Any) -> Any:
-        return (value,) if isinstance(value, str | Mapping | Spec) else value
+        return (value,) if isinstance(value, str | int | float | Mapping | Spec) else value
 
 
 Several = _Several()

@@ -89,7 +89,7 @@ def _training_problems(config: Config) -> list[Problem]:
     faults += _coverage(config)
     faults += _pretrained(config)
     faults += _frozen(config)
-    if config.training.init_interpolation and not config.training.init_from:
+    if any(config.training.init_interpolation) and not config.training.init_from:
         faults.append(Problem(("training", "init_interpolation"), "requires training.init_from"))
     return faults
 

@@ -1,9 +1,12 @@
 """The end of training: choice of weights, their scores, the model card; and whether all files are complete."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any
+
+from torch import Tensor
 
 from dragoman.configuration.config import Config
 from dragoman.configuration.messages import figure
@@ -58,23 +61,41 @@ def finish(run: Training) -> None:
 
 def _choose_weights(run: Training) -> list[Validation]:
     """Write the weights to use; returns their validation in each direction."""
-    validations, share = _write_mean_or_best(run), run.config.training.init_interpolation
-    if not share:
+    validations, settings = _write_mean_or_best(run), run.config.training
+    if not any(settings.init_interpolation):
         return validations
-    # Kept in memory, to be written back if the mixture is worse.
+    # Kept in memory, to be written again: a mixture takes the place of the weights that it is made from.
     alone = [read_tensors(direction.folder.weights()) for direction in run.directions]
-    for direction in run.directions:
-        direction.selection.mix_with_start(share)
-    mixed = _validate_chosen(run)
-    before, after = deciding_values(run, validations), deciding_values(run, mixed)
+    before, higher = deciding_values(run, validations), higher_is_better(settings.metric)
+    mixtures = dict[float, list[Validation]]()
+    for share in settings.init_interpolation:
+        _write(run, alone, share=share)
+        mixtures[share] = _validate_chosen(run)
+    records = {share: deciding_values(run, validated) for share, validated in mixtures.items()}
+    best = min(records, key=lambda share: records[share].rank(higher))
+    after = records[best]
     # The weights before were chosen by the metric among many, which flatters them: so the loss counts, too.
-    if after.as_good_as(before, higher_is_better(run.config.training.metric)) or after.loss <= before.loss:
-        return mixed
-    note = {"worse_with_start": {"share": share, **_figures(run, after)}}
-    for direction, (tensors, of) in zip(run.directions, alone, strict=True):
-        write_tensors(direction.folder.weights(), tensors, {**of, **note})
-        direction.selection.load(direction.model)
+    if after.as_good_as(before, higher) or after.loss <= before.loss:
+        _write(run, alone, share=best)
+        return mixtures[best]
+    _write(run, alone, {"worse_with_start": {"share": best, **_figures(run, after)}})
     return validations
+
+
+def _write(
+    run: Training,
+    chosen: Sequence[tuple[dict[str, Tensor], Any]],
+    note: Mapping[str, Any] = MappingProxyType({}),
+    share: float = 0.0,
+) -> None:
+    """Write these weights of each direction, with a share of those that training began with, as the weights to use, and
+    load them.
+    """
+    for direction, (tensors, of) in zip(run.directions, chosen, strict=True):
+        write_tensors(direction.folder.weights(), tensors, {**of, **note})
+        if share:
+            direction.selection.mix_with_start(share)
+        direction.selection.load(direction.model)
 
 
 def _write_mean_or_best(run: Training) -> list[Validation]:

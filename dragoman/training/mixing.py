@@ -83,7 +83,7 @@ def configure(
     folder = data_folder(run)
     values = {**OPTIONS, "run": run, "training.init_from": place, "text.vocabulary_from": str(old.folder.path)}
     values |= {
-        "training.init_interpolation": 0.0,
+        "training.init_interpolation": [],
         "training.epochs": 10,
         "training.require_gate": True,
         **dict(embeddings(old.config)),

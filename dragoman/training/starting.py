@@ -34,7 +34,7 @@ OPTIONS: Mapping[str, Any] = {
     "training.validate_every": None,
     "training.patience": 5,
     "training.freeze": [],
-    "training.init_interpolation": 0.5,
+    "training.init_interpolation": [0.25, 0.5, 0.75],
 }
 
 

@@ -79,7 +79,7 @@ def begin(run: Training, place: str) -> None:
         transfer(direction.model, direction.config, (*direction.data.sources, direction.data.target), start)
         if run.workers.leads:
             note_start(direction.folder, start.note)
-            if run.config.training.init_interpolation:
+            if any(run.config.training.init_interpolation):
                 direction.selection.write_start(direction.model)
         unknown = direction.data.unknown if direction.config.text.vocabulary_from else ()
         description = "; ".join(

@@ -570,6 +570,24 @@ def test_a_share_of_the_start_is_left_out_if_score_and_loss_are_worse(
 
 
 @pytest.mark.slow
+def test_the_best_share_of_the_start_is_taken(
+    parent: Callable[..., Path], make_config: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = parent()
+    scores = iter([(30.0, 2.0), (31.0, 2.0), (32.0, 2.2), (32.0, 2.1), (29.0, 1.9)])  # without a share, then with each
+    monkeypatch.setattr(finishing, "deciding_values", lambda *arguments: ValidationRecord(*next(scores), 3))
+    options = {"training.init_interpolation": [0.2, 0.4, 0.6, 0.8], "training.average_checkpoints.count": 1}
+    folder = session.train(make_config({**shared(start), **options}), quiet=True)
+    begun, trained = read_tensors(RunFolder(start).weights())[0], read_tensors(folder.weights("model-best"))[0]
+    tensors, note = read_tensors(folder.weights())
+    assert note["init_interpolation"] == 0.6
+    for name, tensor in tensors.items():
+        wanted = 0.4 * trained[name].double() + 0.6 * begun[name].float().double()
+        torch.testing.assert_close(tensor, wanted.float())
+    assert Run.load(folder.path).model("model")
+
+
+@pytest.mark.slow
 def test_both_directions_take_their_share(
     parent: Callable[..., Path], make_config: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
