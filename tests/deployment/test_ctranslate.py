@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-pytest.importorskip("ctranslate2")
+pytest.importorskip("ctranslate2", reason="needs the extra ctranslate2")
 
 import dragoman
 from dragoman.configuration.components import Spec

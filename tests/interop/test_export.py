@@ -1,7 +1,10 @@
 """Runs as models of other programs: what is imported again is the same run, bit by bit."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +31,7 @@ from tests.interop.test_huggingface import SOURCES, segmenter
 __all__ = ["segmenter"]  # the fixture
 pytestmark = pytest.mark.spec("J5")
 LANGUAGES = ("en", "fr")
+LINES = ["the cat sat", "on the mat", "the mat number 3"]
 
 
 def imported(source: Path, run: Path, positions: Positions = "marian") -> Run:
@@ -124,7 +128,7 @@ def test_hugging_face_gets_positions_that_it_does_not_compute(segmenter: bytes, 
 
 @pytest.mark.spec("J8")
 def test_transformers_has_the_same_log_probabilities(segmenter: bytes, tmp_path: Path) -> None:
-    transformers = pytest.importorskip("transformers")
+    transformers = pytest.importorskip("transformers", reason="needs Hugging Face Transformers")
     run = imported(of_pieces(tmp_path / "model", segmenter), tmp_path / "run")
     huggingface_export.write(run, tmp_path / "folder")
     model = transformers.MarianMTModel.from_pretrained(tmp_path / "folder").eval()
@@ -138,7 +142,7 @@ def test_transformers_has_the_same_log_probabilities(segmenter: bytes, tmp_path:
 
 
 def test_argos_translate_gets_what_it_needs(segmenter: bytes, tmp_path: Path) -> None:
-    ctranslate2 = pytest.importorskip("ctranslate2")
+    ctranslate2 = pytest.importorskip("ctranslate2", reason="needs the extra ctranslate2")
     run = imported(of_pieces(tmp_path / "model", segmenter), tmp_path / "run")
     assert argos_export.write(run, tmp_path / "en_fr.argosmodel") == tmp_path / "en_fr.argosmodel"
     with zipfile.ZipFile(tmp_path / "en_fr.argosmodel") as package:
@@ -159,6 +163,51 @@ def test_argos_translate_gets_what_it_needs(segmenter: bytes, tmp_path: Path) ->
         ["the cat sat", "on the mat"], search={"kind": "greedy", "length_ratio": 0, "length_margin": 12}
     )
     assert [result.hypotheses[0] for result in results] == [list(map(str, one.output_symbols)) for one in ours]
+
+
+ARGOS = """
+import sys
+import ctranslate2
+from argostranslate import package, translate
+
+class Whole:  # its own splitters of sentences are downloaded
+    def split_sentences(self, text):
+        return [text]
+
+package.install_from_path(sys.argv[1])
+(installed,) = package.get_installed_packages()
+translator = ctranslate2.Translator(str(installed.package_path / "model"), intra_threads=1)
+for line in sys.stdin:
+    best, *_ = translate.apply_packaged_translation(installed, line.strip(), translator, Whole(), 4)
+    print(best.value)
+"""
+
+
+@pytest.mark.slow
+def test_argos_translate_installs_the_package_and_translates(segmenter: bytes, tmp_path: Path) -> None:
+    """In a home of its own, with its beam of 4 and its `length_penalty` of 0.2."""
+    pytest.importorskip("argostranslate", reason="needs Argos Translate")
+    run = imported(of_pieces(tmp_path / "model", segmenter), tmp_path / "run")
+    argos_export.write(run, tmp_path / "en_fr.argosmodel")
+    environment = {**os.environ, "HOME": str(tmp_path / "home")}
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "ARGOS_PACKAGES_DIR"):
+        environment.pop(name, None)
+    (tmp_path / "home").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", ARGOS, str(tmp_path / "en_fr.argosmodel")],
+        input="\n".join(LINES),
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    translator = load(run.folder.path)
+    translator.generator.constraints = ()
+    search = {"kind": "beam", "size": 4, "alpha": 0.2, "length_ratio": 0, "length_margin": 255}
+    ours = translator.translate(LINES, search=search)
+    # Random weights write up to the limit of length, which is another one there.
+    assert [line[:100] for line in done.stdout.splitlines()] == [str(one)[:100] for one in ours]
 
 
 WRITERS: dict[str, Callable[[Run, Path], Path]] = {
@@ -185,7 +234,7 @@ def test_what_others_do_not_have_is_refused(
     name: str, changed: dict[str, Any], segmenter: bytes, tmp_path: Path, golden: Golden
 ) -> None:
     if name == "argos":
-        pytest.importorskip("ctranslate2")
+        pytest.importorskip("ctranslate2", reason="needs the extra ctranslate2")
     if "type" in changed:
         options = {**marian_models.S2S, "dim-vocabs": [10, 10], "tied-embeddings-all": True}
         arrays = marian_models.recurrent_tensors(options)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("huggingface_hub")
+pytest.importorskip("huggingface_hub", reason="needs the extra hub")
 
 import huggingface_hub
 
