@@ -16,11 +16,12 @@ from dragoman.interop.foreign_text import RowOrder, build_side
 from dragoman.interop.joeynmt_models import MODELS
 from dragoman.interop.subword_files import CodesFolder
 from dragoman.interop.vocabulary_files import ForeignVocabulary, check_symbols
+from dragoman.text.tokenizer import SPACE
 
 CONFIG: Final = "config.yaml"
 BEST: Final = "best.ckpt"
 SPECIALS: Final = {"unk": "<unk>", "pad": "<pad>", "bos": "<s>", "eos": "</s>"}
-LEVELS: Final = ("word", "bpe")
+LEVELS: Final = {"word": "word", "bpe": "word", "char": "character"}  # our tokenizers, where there is no other file
 
 
 def find_model(source: Path) -> Path | None:
@@ -78,7 +79,10 @@ def _read_vocabulary(path: Path, options: ForeignOptions) -> ForeignVocabulary:
 
 def _build_side(vocabulary: ForeignVocabulary, options: ForeignOptions, codes: CodesFolder) -> tuple[Side, RowOrder]:
     """The text of one side, and the order of its rows."""
-    options.choice("level", LEVELS, "word")
+    level = LEVELS[options.choice("level", tuple(LEVELS), "word")]
+    # Version 1 has the space itself, version 2 our symbol for it.
+    symbols = tuple(symbol.replace(" ", SPACE) for symbol in vocabulary.symbols) if level == "character" else ()
+    vocabulary = vocabulary._replace(symbols=symbols or vocabulary.symbols)
     tokenizer = options.section("tokenizer_cfg")
     segmenter = codes.path / Path(tokenizer.text("model_file", "sentencepiece.model")).name
     names = filter(None, (Path(tokenizer.text("codes", "")).name, options.text("lang", ""), *codes.names))
@@ -86,7 +90,9 @@ def _build_side(vocabulary: ForeignVocabulary, options: ForeignOptions, codes: C
     between_spaces = bool(tokenizer.values) and tokenizer.text("pretokenizer", "none") != "moses"
     codes = codes._replace(names=tuple(names), between_spaces=between_spaces)
     lowercase = options.flag("lowercase", False)
-    return build_side(vocabulary, len(vocabulary.symbols), segmenter, lowercase=lowercase, segmentation=codes)
+    return build_side(
+        vocabulary, len(vocabulary.symbols), segmenter, tokenizer=level, lowercase=lowercase, segmentation=codes
+    )
 
 
 def _search(config: ForeignOptions) -> dict[str, Any]:

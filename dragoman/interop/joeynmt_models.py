@@ -1,6 +1,7 @@
 """The parts of JoeyNMT's models: names of tensors, and keys of the configuration."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, Final, final
 
 import numpy as np
@@ -11,7 +12,11 @@ from dragoman.interop.foreign_text import RowOrder
 from dragoman.interop.torch_layers import ENCODER, SCORE, TorchLayers, attentional_model
 
 ACTIVATIONS: Final = ("relu", "gelu", "swish")
-BRIDGES: Final = {"bridge": {"kind": "final", "shared": True}, "zero": "zero"}
+BRIDGES: Final[Mapping[str, Any]] = {
+    "bridge": {"kind": "final", "shared": True},
+    "last": {"kind": "final", "shared": True, "activation": "none"},
+    "zero": "zero",
+}
 SCORES: Final = ("bahdanau", "luong")
 NORMS: Final = {"pre": "before", "post": "after"}
 SIDES: Final = {"encoder": ENCODER, "decoder": "decoder"}  # theirs and ours
@@ -81,7 +86,9 @@ class JoeyRecurrent(JoeyModel):
         sizes = {"encoder": source.number("hidden_size", default=256), "decoder": size, "features": size}
         feeds = target.flag("input_feeding", True)
         bridge = target.choice("init_hidden", tuple(BRIDGES), "bridge")
-        self.has_bridge = bridge == "bridge"
+        self.start = bridge
+        if bridge == "last" and size not in (sizes["encoder"], 2 * sizes["encoder"]):
+            raise target.refuse("hidden_size", f"{sizes['encoder']} or {2 * sizes['encoder']} with init_hidden: last")
         return {
             "embedding": self.embedding_section,
             **attentional_model(cell, sizes, counts, bidirectional=True, feeds=feeds),
@@ -97,8 +104,11 @@ class JoeyRecurrent(JoeyModel):
         feeds = decoder["input_feeding"] == "attentional"
         self.layers.decoder("decoder.rnn.{}_lLAYER", decoder, self.embedding + (size if feeds else 0))
         self.layers.linear("decoder.features.mix", "decoder.att_vector_layer", (size, size + states), has_bias=True)
-        if self.has_bridge:
+        if self.start == "bridge":
             self.layers.linear("bridge.projections.0", "decoder.bridge_layer", (size, states), has_bias=True)
+        if self.start == "last":  # of both directions, or the first half, which is that of the forward one
+            self.tensors.put("bridge.projections.0.weight", np.eye(size, states))
+            self.tensors.put("bridge.projections.0.bias", np.zeros(size))
         if self.score == "luong":
             self.layers.matrix(f"{SCORE}.weight", "decoder.attention.key_layer", (size, states))
             return

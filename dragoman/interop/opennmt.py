@@ -73,6 +73,9 @@ def _check_options(path: Path, options: Any) -> None:
     values = options.attributes if isinstance(options, Holder) else options
     if not isinstance(values, Mapping):
         raise UserError(f"{path}: opt: expected options")
+    for name in ("copy_attn", "coverage_attn", "context_gate"):
+        if value := values.get(name):
+            raise UserError(f"{path}: opt.{name}: expected none, found {str(value).lower()[:60]}")
     expected = {
         "encoder_type": ENCODERS,
         "decoder_type": ("rnn",),
@@ -129,6 +132,26 @@ def _parameters(mapped: LuongModel, rows: tuple[RowOrder, RowOrder], sizes: tupl
     return {
         "source_end": False,
         "embedding": {"size": mapped.embedding, "tie": tie},
-        "bridge": "copy",
+        "bridge": _bridge(mapped, model["encoder"]["layers"]),
         **model,
     }
+
+
+def _bridge(mapped: LuongModel, layers: int) -> Any:
+    """The states of the encoder, or `relu(W v + b)` for parts v of the states of all layers, forward before backward:
+    W has the size of the states of one direction.
+    """
+    tensors, size = mapped.tensors, mapped.sizes["encoder"]
+    if not mapped.has("encoder.bridge.0.weight"):
+        return "copy"
+    directions = mapped.states // size
+    if layers not in (1, directions):
+        raise UserError(f"{tensors.path}: opt.bridge: expected false in a model of {layers} layers, found true")
+    for number in range(2 if mapped.cell == "lstm" else 1):
+        width = layers * size
+        weight = tensors.take(f"encoder.bridge.{number}.weight", (width, width))
+        bias = tensors.take(f"encoder.bridge.{number}.bias", (width,))
+        parts = mapped.states // width  # of a layer
+        tensors.put(f"bridge.projections.{number}.weight", np.kron(np.eye(parts), weight))
+        tensors.put(f"bridge.projections.{number}.bias", np.tile(bias, parts))
+    return {"kind": "layerwise", "activation": "relu"}

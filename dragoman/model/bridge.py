@@ -1,7 +1,8 @@
 """Bridges: the initial decoder state, computed from the encoder memories."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal, final
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Final, Literal, final
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +11,13 @@ from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory, StateShape
 from dragoman.model.projection_norm import ProjectionNormKind, build_linear
 from dragoman.model.recurrent import CellState
+
+ActivationKind = Literal["tanh", "relu", "none"]
+ACTIVATIONS: Final[Mapping[ActivationKind, Callable[[Tensor], Tensor]]] = {
+    "tanh": torch.tanh,
+    "relu": torch.relu,
+    "none": nn.Identity(),
+}
 
 
 class Bridge(nn.Module, ABC):
@@ -53,6 +61,7 @@ class ProjectionBridge(Bridge):
 
     `layers: first` initializes the first layer alone and the others from zeros (CN 1.3). With `shared`, all layers
     start from the same `h_0`, and an LSTM's c as well (Marian, JoeyNMT). `layer_norm` normalizes the products.
+    `activation` is the function in the place of tanh.
     """
 
     def __init__(
@@ -63,8 +72,10 @@ class ProjectionBridge(Bridge):
         layers: Literal["all", "first"] = "all",
         shared: bool = False,
         layer_norm: ProjectionNormKind = "none",
+        activation: ActivationKind = "tanh",
     ) -> None:
         super().__init__(encoders, decoder)
+        self.activation = ACTIVATIONS[activation]
         self.filled = decoder.layers if layers == "all" else 1
         self.shared = shared
         self.projections = nn.ModuleList(
@@ -80,10 +91,10 @@ class ProjectionBridge(Bridge):
         vector = torch.cat([self.summary(memory) for memory in memories], -1)
         projected = [projection(vector) for projection in self.projections]
         if self.shared:
-            first: tuple[CellState, ...] = ((torch.tanh(projected[0]),) * self.decoder.components,) * self.filled
+            first: tuple[CellState, ...] = ((self.activation(projected[0]),) * self.decoder.components,) * self.filled
         else:
             hidden, cells = projected[: self.filled], projected[self.filled :]
-            starts = [torch.tanh(h) for h in hidden]
+            starts = [self.activation(h) for h in hidden]
             first = tuple(zip(starts, cells, strict=True)) if cells else tuple((start,) for start in starts)
         return first + (self.zeros(memories),) * (self.decoder.layers - self.filled)
 
@@ -143,13 +154,16 @@ class CopyBridge(Bridge):
 @final
 class LayerwiseBridge(Bridge):
     """`h_i = W h_i^e + b` and `c_i = V c_i^e + d` for layer i, from the final state of layer i of the encoder, with the
-    same matrices for all layers (fairseq's `lstm`).
+    same matrices for all layers (fairseq's `lstm`). `activation` is a function of both (OpenNMT-py: relu).
     """
 
     reads_final = True
 
-    def __init__(self, encoders: tuple[StateShape, ...], decoder: StateShape) -> None:
+    def __init__(
+        self, encoders: tuple[StateShape, ...], decoder: StateShape, *, activation: ActivationKind = "none"
+    ) -> None:
         super().__init__(encoders, decoder)
+        self.activation = ACTIVATIONS[activation]
         if len(encoders) > 1:
             raise ValueError("requires a single source; use 'final'")
         (encoder,) = encoders
@@ -163,7 +177,7 @@ class LayerwiseBridge(Bridge):
     def forward(self, memories: tuple[Memory, ...]) -> tuple[CellState, ...]:
         (memory,) = memories
         return tuple(
-            tuple(projection(part) for projection, part in zip(self.projections, state, strict=True))
+            tuple(self.activation(projection(part)) for projection, part in zip(self.projections, state, strict=True))
             for state in memory.final
         )
 

@@ -105,7 +105,7 @@ MODELS: dict[str, dict[str, Any]] = {  # an export takes ten seconds, so that ea
         "decoder": {**SELF, "positions": "none", "readout_size": 3},
     },
     "terms": {
-        "bridge": "layerwise",
+        "bridge": {"kind": "layerwise", "activation": "relu"},
         "attention": {
             "terms": [
                 {"kind": "coverage", "fertility": 2.0},

@@ -98,6 +98,8 @@ class Recurrent(Joey):
         start = torch.zeros(own).double()
         if "bridge_layer" in self.decoder:
             start = torch.tanh(self.decoder["bridge_layer"](last))
+        if self.target.get("init_hidden") == "last":
+            start = last[:own]
         state: Any = start.repeat(count, 1)
         state = (state, state) if isinstance(final, tuple) else state
         keys = self.decoder["attention"]["key_layer"](states)

@@ -31,6 +31,7 @@ class Shape:
     score: str = "general"
     last: int | None = None  # the size of a second map before the output
     tied: bool = False
+    bridge: bool = False  # OpenNMT-py's, with relu
 
 
 class Luong(nn.Module):
@@ -49,6 +50,10 @@ class Luong(nn.Module):
         self.query = nn.Linear(size, size if shape.score == "mlp" else states, bias=shape.score == "mlp")
         self.key, self.vector = nn.Linear(states, size, bias=False), nn.Linear(size, 1, bias=False)
         self.bridges: Any = None
+        self.mixing: Any = None
+        if shape.bridge:
+            width = shape.encoder * shape.layers
+            self.mixing = nn.ModuleList(nn.Linear(width, width) for _ in range(2 if shape.cell == "lstm" else 1))
         if states != size:
             self.bridges = nn.ModuleList(nn.Linear(states, size) for _ in range(2))
         self.second = nn.Linear(size, shape.last) if shape.last else None
@@ -70,7 +75,12 @@ class Luong(nn.Module):
     def starts(self, final: Any) -> list[Any]:
         """The first state of each layer: the states of both directions of the same layer of the encoder."""
         parts = final if isinstance(final, tuple) else (final,)
-        by_layer = [part.view(self.shape.layers, -1) for part in parts]
+        if self.mixing:  # rows of all states of a sentence, as wide as those of one direction of all layers
+            parts = tuple(
+                torch.relu(mix(part.reshape(-1, self.shape.encoder * self.shape.layers)))
+                for mix, part in zip(self.mixing, parts, strict=True)
+            )
+        by_layer = [part.reshape(self.shape.layers, -1) for part in parts]
         if self.bridges:
             by_layer = [bridge(part) for bridge, part in zip(self.bridges, by_layer, strict=True)]
         layers = [tuple(part[number : number + 1] for part in by_layer) for number in range(self.shape.layers)]
@@ -161,6 +171,8 @@ def write_opennmt(path: Path, model: Luong, version: int, **options: Any) -> Pat
     for number, cell in enumerate(model.cells):
         prefix, suffix = (f"decoder.rnn.layers.{number}.", "") if model.shape.feeds else ("decoder.rnn.", f"_l{number}")
         state |= renamed(prefix, cell, lambda name, end=suffix: f"{name}{end}")  # type: ignore[misc]
+    if model.mixing:
+        state |= renamed("encoder.bridge.", model.mixing)
     if model.shape.score == "mlp":
         state |= renamed("decoder.attn.linear_query.", model.query) | renamed("decoder.attn.v.", model.vector)
         state |= renamed("decoder.attn.linear_context.", model.key)

@@ -36,7 +36,7 @@ RECURRENT = covering.covering(
         "layers": [1, 2],
         "attention": ["bahdanau", "luong"],
         "input_feeding": [True, False],
-        "init_hidden": ["bridge", "zero"],
+        "init_hidden": ["bridge", "zero", "last"],
         "tied_softmax": [True, False],
         "tied_embeddings": [True, False],
     }
@@ -49,7 +49,7 @@ def recurrent(row: dict[str, Any]) -> dict[str, Any]:
     rest = {name: row[name] for name in ("attention", "input_feeding", "init_hidden")}
     return {
         **{name: row.get(name, False) for name in ("tied_softmax", "tied_embeddings")},
-        "encoder": {**common, "hidden_size": 6, "bidirectional": True},
+        "encoder": {**common, "hidden_size": size if row["init_hidden"] == "last" else 6, "bidirectional": True},
         "decoder": {**common, "hidden_size": size, **rest},
     }
 
@@ -95,6 +95,22 @@ def test_scores_of_transformers(row: dict[str, Any], tmp_path: Path) -> None:
     assert_scores(folder, tmp_path / "run", model)
 
 
+@pytest.mark.parametrize("space", [" ", "\u2581"])
+def test_symbols_may_be_characters(space: str, tmp_path: Path) -> None:
+    """Version 1 has spaces in its vocabulary, and version 2 the sign that sentencepiece has for them."""
+    folder = write(tmp_path / "joey", build(PLAIN), {"data": {"src": {"level": "char"}, "trg": {"level": "char"}}})
+    symbols = [*SYMBOLS[:4], *"catsho", space, "e"]
+    for side in ("src", "trg"):
+        (folder / f"{side}_vocab.txt").write_text("".join(f"{symbol}\n" for symbol in symbols), "utf-8")
+    imported_run.write(table.read(folder), tmp_path / "run", ("en", "de"), "")
+    translator = load(tmp_path / "run")
+    (score,) = translator.score(["the cat"], ["so"])
+    numbers = [[symbols.index(letter) for letter in text] for text in (f"the{space}cat", "so")]
+    wanted = build(PLAIN).log_probs(*([*ids, EOS] for ids in numbers))
+    assert [step.log_prob for step in score.steps] == pytest.approx(wanted, abs=2e-5)
+    assert "\u2581" not in translator.translate(["the cat"])[0].text
+
+
 PLAIN = recurrent(
     {"rnn_type": "gru", "layers": 1, "attention": "luong", "input_feeding": True, "init_hidden": "bridge"}
 )
@@ -137,7 +153,8 @@ def test_search_and_case_are_those_of_the_configuration(tmp_path: Path) -> None:
         ("encoder", {"rnn_type": "sru"}, "model.encoder.rnn_type: expected gru or lstm, found sru"),
         ("decoder", {"rnn_type": "lstm"}, "model.decoder.rnn_type: expected gru, found lstm"),
         ("encoder", {"bidirectional": False}, "model.encoder.bidirectional: expected true, found False"),
-        ("decoder", {"init_hidden": "last"}, "model.decoder.init_hidden: expected bridge or zero, found last"),
+        ("decoder", {"init_hidden": "last"}, "hidden_size: expected 6 or 12 with init_hidden: last, found 5"),
+        ("decoder", {"init_hidden": "first"}, "init_hidden: expected bridge or last or zero, found first"),
         ("decoder", {"attention": "dot"}, "model.decoder.attention: expected bahdanau or luong, found dot"),
         ("decoder", {"hidden_size": 0}, "model.decoder.hidden_size: expected a number of at least 1, found 0"),
         ("encoder", {"hidden_size": 7}, "tensor 'encoder.rnn.weight_ih_l0': expected shape (21, 8), found (18, 8)"),

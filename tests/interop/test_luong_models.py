@@ -64,6 +64,9 @@ def test_scores_of_fairseq(shape: Shape, old: bool, tmp_path: Path) -> None:
         (1, Shape(feeds=False, score="dot")),
         (3, Shape(encoder=6, bidirectional=False, feeds=False)),
         (3, Shape(layers=2, score="mlp")),
+        (1, Shape(bridge=True)),
+        (1, Shape(layers=2, bridge=True)),
+        (3, Shape(cell="gru", encoder=6, bidirectional=False, bridge=True)),
     ],
 )
 def test_scores_of_opennmt(version: int, shape: Shape, tmp_path: Path) -> None:
@@ -124,6 +127,8 @@ def opennmt(path: Path, version: int = 3, **options: Any) -> Path:
         ({"encoder_type": "transformer"}, "opt.encoder_type: expected rnn or brnn, found transformer"),
         ({"decoder_type": "cnn"}, "opt.decoder_type: expected rnn, found cnn"),
         ({"global_attention_function": "sparsemax"}, "opt.global_attention_function: expected softmax"),
+        ({"copy_attn": True}, "opt.copy_attn: expected none, found true"),
+        ({"context_gate": "both"}, "opt.context_gate: expected none, found both"),
     ],
 )
 def test_options_of_opennmt_that_do_not_fit_are_refused(options: Any, message: str, tmp_path: Path) -> None:
@@ -149,6 +154,14 @@ def test_files_of_opennmt_that_do_not_fit_are_refused(key: str, value: Any, mess
     with pytest.raises(UserError) as raised:
         table.read(path)
     assert str(raised.value).startswith(f"{path}: {message}")
+
+
+def test_a_bridge_over_many_layers_is_refused(tmp_path: Path) -> None:
+    """Its matrix mixes the states of one direction of several layers."""
+    symbols = source_symbols(3)
+    model = Luong(Shape(layers=3, bridge=True), (len(symbols), len(OPENNMT)))
+    with pytest.raises(UserError, match=r"opt\.bridge: expected false in a model of 3 layers, found true"):
+        table.read(write_opennmt(tmp_path / "model.pt", model, 3))
 
 
 def test_copying_models_are_refused(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Bridges: the decoder's first state."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
@@ -7,7 +8,9 @@ import torch
 
 from dragoman.configuration.components import Spec, find_problems
 from dragoman.model.bridge import (
+    ACTIVATIONS,
     BRIDGES,
+    ActivationKind,
     Bridge,
     CopyBridge,
     FinalStateBridge,
@@ -20,6 +23,11 @@ from dragoman.model.memory import Memory, StateShape
 from tests.builders import noise, shaken
 from tests.model import loops
 
+FUNCTIONS: dict[str, Callable[[loops.Vector], loops.Vector]] = {
+    "tanh": loops.tanh,
+    "relu": lambda x: x * (x > 0),
+    "none": lambda x: x,
+}
 MASK = torch.tensor([[True] * 3, [True] * 2 + [False]])
 
 
@@ -157,7 +165,8 @@ def test_every_bridge(kind: str, components: int) -> None:
 def test_unknown_options_are_refused(kind: str) -> None:
     (problem,) = find_problems(BRIDGES, Spec(kind, {"layer": "first"}), ("model", "bridge"))
     assert problem.path == ("model", "bridge", "layer")
-    assert ("no options" if kind in ("zero", "none", "layerwise") else "did you mean 'layers'") in problem.message
+    advice = {"zero": "no options", "none": "no options", "layerwise": "expected one of activation"}
+    assert advice.get(kind, "did you mean 'layers'") in problem.message
 
 
 @pytest.mark.spec("J7")
@@ -175,14 +184,28 @@ def test_a_shared_state_starts_all_layers_and_cells(layers: Literal["all", "firs
     assert len(list(bridge.parameters())) == 2
 
 
+@pytest.mark.spec("J12")
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_a_state_is_mapped_with_another_function(activation: ActivationKind) -> None:
+    """`h_0 = f(W z + b)`, for all layers and for c."""
+    bridge = shaken(FinalStateBridge(*shapes(2), shared=True, activation=activation))
+    source = memory(components=2)
+    expected = FUNCTIONS[activation](projected(bridge, 0, loops.array(source.final[-1][0][0])))
+    for state in bridge((source,)):
+        for part in state:
+            assert part[0].tolist() == pytest.approx(expected.tolist(), abs=1e-12)
+
+
 @pytest.mark.spec("J14")
 @pytest.mark.parametrize("components", [1, 2])
-def test_layerwise_maps_each_layer_by_the_same_matrices(components: int) -> None:
-    """`h_i = W h_i^e + b`, `c_i = V c_i^e + d`."""
-    bridge, source = shaken(LayerwiseBridge(*shapes(components))), memory(components=components)
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_layerwise_maps_each_layer_by_the_same_matrices(activation: ActivationKind, components: int) -> None:
+    """`h_i = f(W h_i^e + b)`, `c_i = f(V c_i^e + d)`."""
+    bridge = shaken(LayerwiseBridge(*shapes(components), activation=activation))
+    source, function = memory(components=components), FUNCTIONS[activation]
     for state, final in zip(bridge((source,)), source.final, strict=True):
         for number, (part, vector) in enumerate(zip(state, final, strict=True)):
-            expected = projected(bridge, number, loops.array(vector[1]))
+            expected = function(projected(bridge, number, loops.array(vector[1])))
             assert part[1].tolist() == pytest.approx(expected.tolist(), abs=1e-12)
     assert len(list(bridge.parameters())) == 2 * components
 
