@@ -175,14 +175,15 @@ class SequenceGenerator:
             raise UserError(f"engine {engine.name} does not support a shortlist")
         device = self.device.torch_device
         constraints = self.constraints_of(task.mark, len(batch))
-        for transform in {transform: None for sentence in batch for transform in sentence.notes}:
-            constraints += transform.constraints(batch, device, strict=False)
-            if type(transform).wrap is not TextTransform.wrap:
-                raise UserError(f"engine {engine.name} does not support {type(transform).__name__}")
-        prefixes = [sentence.prefix for sentence in batch]
         details = task.details or any(
             transform.needs_details(sentence) for sentence in batch for transform in sentence.notes
         )
+        for transform in {transform: None for sentence in batch for transform in sentence.notes}:
+            constraints += transform.constraints(batch, device, strict=False)
+            is_needed = task.details or not transform.measures
+            if is_needed and type(transform).wrap is not TextTransform.wrap:
+                raise UserError(f"engine {engine.name} does not support {type(transform).__name__}")
+        prefixes = [sentence.prefix for sentence in batch]
         request = SearchRequest(
             task.search, sources, prefixes, task.n_best, task.spare, constraints, task.deadline, details
         )

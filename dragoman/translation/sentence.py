@@ -219,6 +219,7 @@ class TextTransform:
     applies_to: "ClassVar[attrgetter[bool] | None]" = None  # predicate of a sentence; None: true
     applies_to_translation: "ClassVar[attrgetter[bool] | None]" = None  # predicate of a translation; None: false
     applies_to_given: ClassVar[bool] = False  # whether it also applies to pairs, whose translation is given
+    measures: ClassVar[bool] = False  # whether `wrap` adds statistics to predictions, and changes none
     inserts: ClassVar[bool] = False  # whether `finish` inserts words that the model did not write; not explainable
 
     def prepare(self, sentence: Sentence) -> Sentence:

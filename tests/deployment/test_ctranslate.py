@@ -30,6 +30,7 @@ from dragoman.search.greedy import Greedy
 from dragoman.search.search_engine import SearchRequest
 from dragoman.serving.models import ServedModel
 from dragoman.translation.loading import digest_of
+from dragoman.translation.transforms.confidence import ConfidenceCalibration
 from dragoman.translation.translation import Translation
 from tests.builders import build_model
 from tests.golden import Golden
@@ -257,6 +258,16 @@ def test_without_details_only_texts_and_scores_are_returned(tmp_path: Path) -> N
     lengths = {len(other.symbols) for _, other in pairs if np.isnan(other.log_probs).all()}
     assert len(lengths) > 1
     assert 9 not in lengths  # of what was cut, the end is scored
+
+
+def test_a_calibrated_run_is_translated_without_confidences(run: Path) -> None:
+    translator, calibration = dragoman.load(run, engine="ctranslate2"), ConfidenceCalibration(2.0)
+    plain = translator.translate(TEXTS, details=False)
+    calibrated = translator.translate(TEXTS, transforms=[calibration], details=False)
+    assert texts(calibrated) == texts(plain)
+    assert all(one.confidence is None for one in calibrated)
+    with pytest.raises(UserError, match="engine ctranslate2 does not support ConfidenceCalibration"):
+        translator.translate(TEXTS, transforms=[calibration])
 
 
 def test_what_replaces_unknown_words_sees_attention(run: Path) -> None:

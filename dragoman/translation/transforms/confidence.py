@@ -18,12 +18,16 @@ class ConfidenceCalibration(TextTransform):
     """
 
     applies_to_given = True
+    measures = True
 
     def __init__(self, temperature: float) -> None:
         self.temperature = temperature
 
     def prepare(self, sentence: Sentence) -> Sentence:
         return sentence.noted(self)
+
+    def needs_details(self, sentence: Sentence) -> bool:
+        return False
 
     def wrap(self, predictor: Predictor[Any], batch: Sequence[Sentence], device: torch.device) -> Predictor[Any]:
         return TemperaturePredictor(predictor, self.temperature)
