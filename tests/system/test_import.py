@@ -159,6 +159,7 @@ MODELS: dict[str, Callable[[Path, bytes], None]] = {
     "fairseq": fairseq,
     "g2p": g2p,
 }
+SUFFIXES = (".npz", ".bin", ".safetensors", ".ckpt", ".pt", ".keras")  # of files with weights
 # Programs for which a run can be exported
 EVERYWHERE = frozenset({"marian", "huggingface", "argos", "ctranslate2"})
 EXPORTS = {
@@ -341,7 +342,7 @@ def test_what_needs_training_data_says_so(words: list[str], message: str, import
 
 def test_a_damaged_model_ends_in_one_line_and_writes_nothing(imported: Shell) -> None:
     files = (imported.folder / "model").iterdir()
-    model = next(path for path in files if path.suffix in (".npz", ".bin", ".safetensors", ".ckpt", ".pt"))
+    model = next(path for path in files if path.suffix in SUFFIXES)
     model.write_bytes(model.read_bytes()[:-700])
     line = imported.fails("import", "model", "--source", "en", "--target", "fr", "-o", "runs/other")
     assert model.name in line
