@@ -87,8 +87,9 @@ def _build_side(vocabulary: ForeignVocabulary, options: ForeignOptions, codes: C
     segmenter = codes.path / Path(tokenizer.text("model_file", "sentencepiece.model")).name
     names = filter(None, (Path(tokenizer.text("codes", "")).name, options.text("lang", ""), *codes.names))
     # Version 1 reads texts whose words are split already; the tokenizer of version 2 says how it splits them.
-    between_spaces = bool(tokenizer.values) and tokenizer.text("pretokenizer", "none") != "moses"
-    codes = codes._replace(names=tuple(names), between_spaces=between_spaces)
+    splits = bool(tokenizer.values)
+    between_spaces = splits and tokenizer.text("pretokenizer", "none") != "moses"
+    codes = codes._replace(names=tuple(names), between_spaces=between_spaces, split_unknown=splits)
     lowercase = options.flag("lowercase", False)
     return build_side(
         vocabulary, len(vocabulary.symbols), segmenter, tokenizer=level, lowercase=lowercase, segmentation=codes

@@ -27,12 +27,13 @@ class Segmentation(Protocol):
 class CodesFolder(NamedTuple):
     """Where codes may be: in a folder, in a file of one of these names, or with one of them in its name (of a side or
     its language). Words are those of Moses' tokenizer unless they stand `between_spaces`, split as the vocabulary
-    shows.
+    shows. Symbols outside the vocabulary are split again if they are to be (`split_unknown`).
     """
 
     path: Path
     names: tuple[str, ...]
     between_spaces: bool = False
+    split_unknown: bool = False
 
     def find(self) -> Path | None:
         """The file; None if there is none. UserError if there are several."""
@@ -59,6 +60,7 @@ class CodesFolder(NamedTuple):
         language = self.language
         escape = any(ESCAPED.search(symbol) for symbol in symbols)
         moses = {"moses": language, "split_dashes": DASH in symbols, "escape": escape} if language else {}
+        moses["split_unknown"] = self.split_unknown
         pretokenizer = "punctuation" if language else "whitespace"
         pipeline = TextPipeline(pretokenizer=pretokenizer, tokenizer=Spec("subword_codes", moses), **options)
         assert isinstance(pipeline.tokenizer, SubwordCodes)

@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import cached_property
 from html import unescape
 from importlib import import_module
 from itertools import pairwise
@@ -33,7 +33,8 @@ class SubwordCodes(ListTokenizer):
 
     `moses` is the language of Moses' tokenizer and detokenizer (sacremoses), which are not lossless; without it, words
     stand between spaces. `split_dashes` writes `well @-@ known`, and `escape` writes `&apos;` for `'`, as its scripts
-    do with `-a` and without `-no-escape`.
+    do with `-a` and without `-no-escape`. With `split_unknown`, symbols outside the vocabulary are split again into the
+    pieces that they were merged from (subword-nmt's `--vocabulary`).
     """
 
     learns = False
@@ -46,12 +47,15 @@ class SubwordCodes(ListTokenizer):
         moses: Text | None = None,
         split_dashes: bool = False,
         escape: bool = True,
+        split_unknown: bool = False,
     ) -> None:
         super().__init__(pretokenizer)
         self.codes, self.language = codes, moses
-        self.split_dashes, self.escape = split_dashes, escape
+        self.split_dashes, self.escape, self.split_unknown = split_dashes, escape, split_unknown
         self._codes = ""
-        self._segment = lru_cache(CACHED)(Merges("").segment)
+        self._merges = Merges("")
+        self._vocabulary: frozenset[str] = frozenset()
+        self._segments: dict[str, list[str]] = {}
 
     @cached_property
     def _moses(self) -> tuple[Any, Any]:
@@ -76,10 +80,24 @@ class SubwordCodes(ListTokenizer):
 
     def load_codes(self, codes: str) -> None:
         """Take the contents of a file. ValueError for anything else; UserError if a library is missing."""
-        self._codes = codes
-        self._segment = lru_cache(CACHED)(Merges(codes).segment)
+        self._codes, self._merges = codes, Merges(codes)
+        self._segments.clear()
         if self.language is not None:
             assert self._moses  # at once, not with the first text
+
+    def set_inventory(self, symbols: Sequence[str]) -> None:
+        super().set_inventory(symbols)
+        self._vocabulary = frozenset(symbols)
+        self._segments.clear()
+
+    def _segment(self, word: str) -> list[str]:
+        """The symbols of a word, most of which are in the cache."""
+        if word not in self._segments:
+            if len(self._segments) == CACHED:
+                self._segments.clear()
+            vocabulary = self._vocabulary if self.split_unknown and self._vocabulary else None
+            self._segments[word] = self._merges.segment(word, vocabulary)
+        return self._segments[word]
 
     def encode(self, text: str, sample: int | None = None) -> list[str]:
         if self.language is None:
@@ -160,17 +178,34 @@ class Merges:
             if len(pair) != 2 or not all(pair):
                 raise ValueError(f"line {place}: expected two pieces to merge, found {line[:40]!r}")
             self.ranks.setdefault((pair[0], pair[1]), place)
+        self.origins: dict[str, tuple[str, str]] = {}
+        for first, second in self.ranks:
+            self.origins.setdefault(first + second, (first, second))
 
-    def segment(self, word: str) -> list[str]:
-        """The symbols of a word."""
+    def segment(self, word: str, vocabulary: Container[str] | None = None) -> list[str]:
+        """The symbols of a word. Those that are not of the vocabulary are split again, if there is one."""
         if len(word) == 1:
             return [word]
         pieces = [*word, END] if self.ends_apart else [*word[:-1], word[-1] + END]
         while pairs := [pair for pair in pairwise(pieces) if pair in self.ranks]:
             pieces = _merge(pieces, min(pairs, key=self.ranks.__getitem__))
         last = pieces[-1].removesuffix(END)
-        pieces = [*pieces[:-1], last] if last else pieces[:-1]
-        return [*(piece + SEPARATOR for piece in pieces[:-1]), pieces[-1]]
+        *pieces, last = [*pieces[:-1], last] if last else pieces[:-1]
+        if vocabulary is None:
+            return [*(piece + SEPARATOR for piece in pieces), last]
+        within = (symbol for piece in pieces for symbol in self._split(piece, vocabulary, is_last=False))
+        return [*within, *self._split(last, vocabulary, is_last=True)]
+
+    def _split(self, piece: str, vocabulary: Container[str], *, is_last: bool) -> Iterator[str]:
+        """The symbols of the vocabulary that spell a piece, as far as merges have parts."""
+        symbol, pair = (piece, self.origins.get(piece + END)) if is_last else (piece + SEPARATOR, None)
+        if pair is None or pair[1] == END:
+            pair = self.origins.get(piece) if self.ends_apart or not is_last else None
+        if symbol in vocabulary or pair is None:
+            yield symbol
+            return
+        yield from self._split(pair[0], vocabulary, is_last=False)
+        yield from self._split(pair[1].removesuffix(END) if is_last else pair[1], vocabulary, is_last=is_last)
 
 
 def _merge(pieces: Sequence[str], pair: tuple[str, str]) -> list[str]:

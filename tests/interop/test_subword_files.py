@@ -37,6 +37,7 @@ def test_texts_are_segmented_by_the_codes_of_the_folder(tmp_path: Path) -> None:
     folder = joeynmt(tmp_path / "joey", BETWEEN_SPACES, bpe_codes=CODES)
     foreign = table.read(folder)
     assert segmented(foreign, "the cat sat") == ["the", "c@@", "at", "s@@", "at"]
+    assert segmented(foreign, "that") == ["t@@", "h@@", "at"]  # th@@ is not in the vocabulary
     assert foreign.source.files == (folder / "bpe.codes",)
     imported_run.write(foreign, tmp_path / "run", ("en", "de"), "")
     assert "| bpe.codes | SHA-256" in (tmp_path / "run" / "README.md").read_text("utf-8")
@@ -90,6 +91,7 @@ def test_words_are_those_of_moses(tmp_path: Path) -> None:
         "moses": "en",
         "split_dashes": False,
         "escape": True,
+        "split_unknown": False,
     }
     assert segmented(foreign, 'the "cat"') == ["the", "&@@", "q@@", "u@@", "o@@", "t@@", ";", "c@@", "at"] + (
         segmented(foreign, '"')
@@ -109,6 +111,7 @@ def test_words_are_those_of_moses(tmp_path: Path) -> None:
         "moses": "de",
         "split_dashes": True,
         "escape": False,
+        "split_unknown": False,
     }
 
 

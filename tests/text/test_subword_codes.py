@@ -1,5 +1,6 @@
 """Codes of subword-nmt: merges in the order of the file, and words as Moses' scripts split and join them."""
 
+import pickle
 import re
 import sys
 from collections import Counter
@@ -59,6 +60,7 @@ def test_merges_are_applied_in_their_order(apart: bool) -> None:
                 pieces = merge(pieces, pair)
             spelled = "@@ ".join(pieces).removesuffix("</w>").removesuffix("@@ ")
             assert coded.encode(word) == (spelled.split() if len(word) > 1 else [word])
+    assert tokenizer("#version: 0.2\nb c</w>\na b\n").encode("abc") == ["a@@", "bc"]  # not from left to right
 
 
 def test_words_between_spaces() -> None:
@@ -68,6 +70,25 @@ def test_words_between_spaces() -> None:
     assert coded.decode(["w@@", "low@@"]) == "wlow"
     assert coded.decode(coded.encode("the newest wide river")) == "the newest wide river"
     assert coded.encode("") == []
+
+
+def test_symbols_outside_the_vocabulary_are_split_again() -> None:
+    """As far as there are merges: a letter that is unknown stays. In version 0.1, the end of a word is no symbol."""
+    coded = tokenizer(CODES, split_unknown=True)
+    coded.set_inventory(["lo@@", "w@@", "es@@", "t", "e@@", "n@@"])
+    assert coded.encode("lowest newer lower") == ["lo@@", "w@@", "es@@", "t", *["n@@", "e@@", "w@@", "e@@", "r"]] + (
+        ["lo@@", "w@@", "e@@", "r"]
+    )
+    coded.set_inventory(["lowest"])
+    assert coded.encode("lowest") == ["lowest"]
+    older = tokenizer("l o\nlo w\nlow </w>\n", split_unknown=True)
+    older.set_inventory(["lo@@", "w"])
+    assert older.encode("low lowlow") == ["lo@@", "w", "lo@@", "w@@", "lo@@", "w"]
+
+
+def test_a_tokenizer_can_be_pickled() -> None:
+    coded = tokenizer(CODES)
+    assert coded.encode("lowest") == pickle.loads(pickle.dumps(coded)).encode("lowest") == ["lowest"]
 
 
 def test_words_are_grouped(tmp_path: Path) -> None:
