@@ -62,7 +62,7 @@ def read(path: Path, reader_options: ReaderOptions) -> ForeignModel:
         "start_symbol": "none" if starts_from_zero else text.start_symbol,
         "target_prefix": text.target_prefix,
     }
-    if kind == "marian" and _is_guided(path.parent / "README.md"):
+    if architecture and architecture.program == "MarianMT" and _is_guided(path.parent / "README.md"):
         model["decoder"]["alignment_head"] = 1
     used = (*files, path.parent / CONFIG, *text.files)
     program = f"Hugging Face {architecture.program if architecture else T5_PROGRAMS[kind]}"

@@ -1,23 +1,24 @@
 """Bridges: the initial decoder state, computed from the encoder memories."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import ClassVar, Final, Literal, final
+from collections.abc import Callable
+from typing import Annotated, ClassVar, Literal, TypeAlias, final
 
 import torch
 from torch import Tensor, nn
 
+from dragoman.configuration.components import OneOf
 from dragoman.model.linear import Linear
 from dragoman.model.memory import Memory, StateShape
 from dragoman.model.projection_norm import ProjectionNormKind, build_linear
 from dragoman.model.recurrent import CellState
 
-ActivationKind = Literal["tanh", "relu", "none"]
-ACTIVATIONS: Final[Mapping[ActivationKind, Callable[[Tensor], Tensor]]] = {
+BRIDGE_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
     "relu": torch.relu,
     "none": nn.Identity(),
 }
+BridgeActivationKind: TypeAlias = Annotated[str, OneOf(BRIDGE_ACTIVATIONS)]
 
 
 class Bridge(nn.Module, ABC):
@@ -72,10 +73,10 @@ class ProjectionBridge(Bridge):
         layers: Literal["all", "first"] = "all",
         shared: bool = False,
         layer_norm: ProjectionNormKind = "none",
-        activation: ActivationKind = "tanh",
+        activation: BridgeActivationKind = "tanh",
     ) -> None:
         super().__init__(encoders, decoder)
-        self.activation = ACTIVATIONS[activation]
+        self.activation = BRIDGE_ACTIVATIONS[activation]
         self.filled = decoder.layers if layers == "all" else 1
         self.shared = shared
         self.projections = nn.ModuleList(
@@ -160,10 +161,10 @@ class LayerwiseBridge(Bridge):
     reads_final = True
 
     def __init__(
-        self, encoders: tuple[StateShape, ...], decoder: StateShape, *, activation: ActivationKind = "none"
+        self, encoders: tuple[StateShape, ...], decoder: StateShape, *, activation: BridgeActivationKind = "none"
     ) -> None:
         super().__init__(encoders, decoder)
-        self.activation = ACTIVATIONS[activation]
+        self.activation = BRIDGE_ACTIVATIONS[activation]
         if len(encoders) > 1:
             raise ValueError("requires a single source; use 'final'")
         (encoder,) = encoders

@@ -8,10 +8,10 @@ import torch
 
 from dragoman.configuration.components import Spec, find_problems
 from dragoman.model.bridge import (
-    ACTIVATIONS,
+    BRIDGE_ACTIVATIONS,
     BRIDGES,
-    ActivationKind,
     Bridge,
+    BridgeActivationKind,
     CopyBridge,
     FinalStateBridge,
     LayerwiseBridge,
@@ -185,8 +185,8 @@ def test_a_shared_state_starts_all_layers_and_cells(layers: Literal["all", "firs
 
 
 @pytest.mark.spec("J12")
-@pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_a_state_is_mapped_with_another_function(activation: ActivationKind) -> None:
+@pytest.mark.parametrize("activation", BRIDGE_ACTIVATIONS)
+def test_a_state_is_mapped_with_another_function(activation: BridgeActivationKind) -> None:
     """`h_0 = f(W z + b)`, for all layers and for c."""
     bridge = shaken(FinalStateBridge(*shapes(2), shared=True, activation=activation))
     source = memory(components=2)
@@ -198,8 +198,8 @@ def test_a_state_is_mapped_with_another_function(activation: ActivationKind) -> 
 
 @pytest.mark.spec("J14")
 @pytest.mark.parametrize("components", [1, 2])
-@pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_layerwise_maps_each_layer_by_the_same_matrices(activation: ActivationKind, components: int) -> None:
+@pytest.mark.parametrize("activation", BRIDGE_ACTIVATIONS)
+def test_layerwise_maps_each_layer_by_the_same_matrices(activation: BridgeActivationKind, components: int) -> None:
     """`h_i = f(W h_i^e + b)`, `c_i = f(V c_i^e + d)`."""
     bridge = shaken(LayerwiseBridge(*shapes(components), activation=activation))
     source, function = memory(components=components), FUNCTIONS[activation]
