@@ -9,6 +9,9 @@ start from the parent, with and without the memory, and by two of these together
     memory               the product's own strings
     dev, test            new strings of the product
 
+If the folder of `--folder` has an imported model as `imported` (`dragoman import MODEL -o FOLDER/imported`), it and the
+runs that start from it are rows, too.
+
 For each row the table has BLEU and chrF, the share of sentences with placeholders that kept them all, and the minutes
 of processor time that the training took. `--test` adds the test strings. Two processes run at a time, with one thread
 each. Started again, it continues where it stopped.
@@ -36,6 +39,7 @@ from dragoman.corpus.translation_memory import FuzzyMemory
 from dragoman.evaluation.baselines import ANY
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.files.reading import existing, read_lines
+from dragoman.run.folder import RunFolder
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import punctuation
 from dragoman.training import checks
@@ -50,7 +54,7 @@ PLACEHOLDER = re.compile(
 PARTS = ("dev", "test")
 JOINED = {"data.concatenate_sources": "true"}
 MEMORY = {"data.translation_memory": "{kind: nearest, threshold: 0.4}"}
-PLAIN, READER, BEST = "parent", "parent with a memory", "started with a memory"
+PLAIN, READER, BEST, IMPORTED = "parent", "parent with a memory", "started with a memory", "imported"
 SEEDS = (1, 2, 3)
 STRINGS = (300, 1000, 3000)  # of the memory, for the learning curve
 ENSEMBLES = {  # rows that translate together
@@ -97,6 +101,19 @@ def rows() -> list[Row]:
     ]
 
 
+def imported_rows(folder: Path) -> list[Row]:
+    """Return the rows of an imported model: itself, and what starts from it. There are none without such a run."""
+    config_path = RunFolder(folder / IMPORTED).config
+    if not config_path.is_file():
+        return []
+    options = _started(IMPORTED)
+    return [
+        Row(IMPORTED, config_path),
+        Row(f"{IMPORTED}, started", config_path, options),
+        Row(f"{IMPORTED}, started, memory added as one sequence", config_path, {**options, **MEMORY, **JOINED}),
+    ]
+
+
 def _started(parent: str) -> dict[str, str]:
     """Return the options of a training that starts from a row, those of `dragoman train --finetune`."""
     options = {key: json.dumps(value) for key, value in OPTIONS.items()}
@@ -107,7 +124,7 @@ def _started(parent: str) -> dict[str, str]:
 TABLE = Table(
     "benchmarks.small",
     str(__doc__),
-    lambda _: rows(),
+    lambda options: rows() + imported_rows(options.folder),
     folder="runs/small-table",
     data="data/small",
     epochs=None,
@@ -167,7 +184,8 @@ def work(row: Row, options: argparse.Namespace) -> None:
     """
     run_config = config(row, options)
     made_with = provenance.of(run_config)
-    run, minutes = trained(row, run_config, options)
+    imported = row.name == IMPORTED  # was trained by another program
+    run, minutes = (Path(run_config.run), 0.0) if imported else trained(row, run_config, options)
     memory = options.data / "memory.tsv" if row.name == READER else None
     row_scores = scores([run], minutes, options, memory)
     provenance.write(result(row, options), row_scores._asdict(), made_with)

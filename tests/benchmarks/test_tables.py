@@ -223,6 +223,27 @@ def test_rows_of_small_are_told_beside_copying_and_the_nearest_neighbor(
     assert ">nearest neighbor<" in (product / "table" / "learning.svg").read_text("utf-8")
 
 
+@pytest.mark.slow
+def test_an_imported_model_is_a_row_of_small(product: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model that was trained here stands for one that was imported: both are runs."""
+    folder = product / "table"
+    assert small.imported_rows(folder) == []
+    options = Namespace(folder=folder, data=product)
+    parent = small.config(Row(small.IMPORTED, small.PARENT), options)
+    session.train(parent, quiet=True)
+    rows = small.imported_rows(folder)
+    for row in rows:
+        small.work(row, options)
+    names = [row.name for row in rows]
+    assert small.main(["--folder", str(folder), "--data", str(product), "--only", *names]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.split(" | ")[0] for line in shown[4:]] == [f"| {name}" for name in names]
+    assert shown[4].endswith("| 0.0 |")
+    started = Run.load(folder / rows[1].slug).config
+    assert started.training.init_from == str(folder / small.IMPORTED)
+    assert Run.load(folder / rows[2].slug).config.data.recalled
+
+
 def test_the_nearest_neighbor_is_the_translation_of_the_most_similar_string() -> None:
     memory = [Pair("open the file", "Datei öffnen"), Pair("close %s now", "%s schließen")]
     scores = small.nearest([Pair("open the files", "Datei öffnen"), Pair("close %d now", "%d schließen")], memory)
