@@ -23,7 +23,7 @@ def test_options_that_are_on_are_told_in_words(run: Run) -> None:
     labels = dict(facts(run))
     assert labels["languages"] == "en to fr"
     assert labels["encoder"] == "rnn, cell gru, size 12, layers 1, direction bidirectional, variational"
-    assert labels["bridge"] == "final, layers all"
+    assert labels["bridge"] == "final, layers all, activation tanh"
     assert labels["attention"] == "additive"
     other = {"size": 1, "residual": True, "dropout": 0.0, "layer_norm": "none", "readout_size": None}
     model = run.config.model.model_copy(update={"decoder": Spec("rnn", {**run.config.model.decoder.options, **other})})
