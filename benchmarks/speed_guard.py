@@ -1,9 +1,11 @@
 """Compare the speed of this commit with another one: `make speed-guard AGAINST=COMMIT`.
 
-Two processes, one with the code of each commit and the libraries of this environment, do the same jobs in turns on one
-core: training, translating with every engine, scoring, a catalogue of messages, and a service. A row's ratio is the
-median over rounds of the other commit's seconds divided by this commit's: above 1, this commit is faster. A row
-below the bound is measured again before it counts. The exit status is 1 if a row stays below the bound.
+Processes with the code of either commit and the libraries of this environment do the same jobs in turns on one core:
+training, translating with every engine, scoring, a catalogue of messages, and a service. There are two pairs of them,
+which take turns: this commit comes first in one, the other commit in the other, because a process that starts and
+computes first is faster by some percent. A row's ratio is the median over rounds of the other commit's seconds divided
+by this commit's: above 1, this commit is faster. A row below the bound is measured again before it counts. The exit
+status is 1 if a row stays below the bound.
 """
 
 import argparse
@@ -15,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -29,6 +31,7 @@ from dragoman.errors import UserError
 
 BOUND = 0.95
 REPEATS = 2  # of a row that is below the bound
+ORDERS = (("this commit", "the other commit"), ("the other commit", "this commit"))  # of the pairs of processes
 WORKER = "benchmarks/guard_worker.py"
 
 
@@ -100,14 +103,14 @@ class Worker:
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed_guard", description=__doc__)
     parser.add_argument("--against", required=True, metavar="COMMIT", help="commit to compare with")
-    parser.add_argument("--rounds", type=int, default=5, help="number of rounds for medians")
+    parser.add_argument("--rounds", type=int, default=6, help="number of rounds for medians, half of them by each pair")
     parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="only jobs with all of these words")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the work of a round")
     parser.add_argument("--core", type=int, help="processor to compute on (default: the last one)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
     options = parser.parse_args(arguments)
-    if options.rounds < 1:
-        parser.error("--rounds is at least 1")
+    if options.rounds < 1 or options.rounds % 2:
+        parser.error("--rounds is an even number")
     return options
 
 
@@ -131,44 +134,55 @@ def git(*words: str) -> str:
     return done.stdout.strip()
 
 
-def measure(row: Row, these: Worker, other: Worker, rounds: int) -> None:
-    """Add rounds to a row, the two processes in turns. The first rounds of a job warm up and do not count."""
-    warm = 0 if row.these else 1
+def measure(row: Row, pairs: Sequence[dict[str, Worker]], rounds: int) -> None:
+    """Add rounds to a row, the pairs of processes in turns. The first round of a pair warms up and does not count."""
+    warm = 0 if row.these else len(pairs)
     for number in range(warm + rounds):
-        answers = [worker.round(row.job) for worker in (these, other)]
-        for name, answer in zip(("this commit", "the other commit"), answers, strict=True):
+        seconds = {}
+        for commit, worker in pairs[number % len(pairs)].items():
+            answer = worker.round(row.job)
             if "failed" in answer:
-                row.failed = f"{name}: {answer['failed']}"
+                row.failed = f"{commit}: {answer['failed']}"
                 return
+            seconds[commit] = answer["seconds"]
         if number >= warm:
-            row.these.append(answers[0]["seconds"])
-            row.other.append(answers[1]["seconds"])
+            row.these.append(seconds["this commit"])
+            row.other.append(seconds["the other commit"])
 
 
 def run(options: argparse.Namespace, console: Console) -> list[Row]:
     """Measure all jobs of both commits."""
+    with (
+        tempfile.TemporaryDirectory() as name,
+        checkout(options.against, Path(name) / "checkout") as other,
+        started({"this commit": ROOT, "the other commit": other}, Path(name), options) as pairs,
+    ):
+        jobs_here, jobs_there = (pairs[0][commit].jobs for commit in ORDERS[0])
+        jobs = [job for job in jobs_here if job in jobs_there and all(word in job for word in options.only)]
+        rows = [Row(job) for job in jobs]
+        for row in rows:
+            measure(row, pairs, options.rounds)
+            for _ in range(REPEATS):
+                if row.slower:
+                    measure(row, pairs, options.rounds)
+            console.print(_line(row), highlight=False, markup=False, soft_wrap=True)
+        return rows
+
+
+@contextmanager
+def started(checkouts: dict[str, Path], folder: Path, options: argparse.Namespace) -> Iterator[list[dict[str, Worker]]]:
+    """Run the pairs of processes for the length of the block; yields them by commit, in the order of their start."""
     core = max(os.sched_getaffinity(0)) if options.core is None and hasattr(os, "sched_getaffinity") else options.core
-    with tempfile.TemporaryDirectory() as name, checkout(options.against, Path(name) / "checkout") as other_root:
-        workers = []
-        try:
-            for number, root in enumerate((ROOT, other_root)):
-                folder = Path(name) / str(number)
-                folder.mkdir()
-                errors = (folder / "errors").open("w+")
-                workers.append(Worker(root, folder, options.scale, core or 0, errors))
-            these, other = workers
-            jobs = [job for job in these.jobs if job in other.jobs and all(word in job for word in options.only)]
-            rows = [Row(job) for job in jobs]
-            for row in rows:
-                measure(row, these, other, options.rounds)
-                for _ in range(REPEATS):
-                    if row.slower:
-                        measure(row, these, other, options.rounds)
-                console.print(_line(row), highlight=False, markup=False, soft_wrap=True)
-            return rows
-        finally:
-            for worker in workers:
-                worker.close()
+    pairs: list[dict[str, Worker]] = []
+    with ExitStack() as stack:
+        for order in ORDERS:
+            pairs.append({})
+            for commit in order:
+                own = Path(tempfile.mkdtemp(dir=folder))
+                errors = stack.enter_context((own / "errors").open("w+"))
+                pairs[-1][commit] = Worker(checkouts[commit], own, options.scale, core or 0, errors)
+                stack.callback(pairs[-1][commit].close)
+        yield pairs
 
 
 def _line(row: Row) -> str:

@@ -41,17 +41,34 @@ def test_a_ratio_is_the_median_of_the_ratios_of_rounds() -> None:
     assert Row("job", failed="no such command").ratio is None
 
 
-def test_rounds_are_in_turns_and_the_first_one_warms_up() -> None:
+def pair(*commits: Commit) -> dict[str, Worker]:
+    """These commits, in the order in which they are asked."""
+    names = {"a": "this commit", "b": "the other commit"}
+    return {names[commit.name]: commit for commit in commits}  # type: ignore[misc]
+
+
+def test_pairs_take_turns_in_either_order_and_their_first_rounds_warm_up() -> None:
     log: list[str] = []
     row = Row("one")
-    measure(row, Commit("a", [9.0, 1.0, 2.0, 3.0], log), Commit("b", [9.0, 4.0, 5.0, 6.0], log), 2)  # type: ignore[arg-type]
-    assert log == ["a", "b"] * 3
-    assert (row.these, row.other) == ([1.0, 2.0], [4.0, 5.0])
+    first = pair(Commit("a", [9.0, 1.0, 2.0], log), Commit("b", [9.0, 4.0, 5.0], log))
+    second = pair(Commit("b", [9.0, 7.0, 8.0], log), Commit("a", [9.0, 3.0, 6.0], log))
+    measure(row, [first, second], 4)
+    assert log == ["a", "b", "b", "a"] * 3
+    assert (row.these, row.other) == ([1.0, 3.0, 2.0, 6.0], [4.0, 7.0, 5.0, 8.0])
+
+
+def test_the_order_of_a_pair_cancels_out() -> None:
+    """The process that comes first is faster by a tenth in every round, and the commits are equally fast."""
+    row = Row("one")
+    pairs = [pair(Commit("a", [0.9] * 3, []), Commit("b", [1.0] * 3, []))]
+    pairs.append(pair(Commit("b", [0.9] * 3, []), Commit("a", [1.0] * 3, [])))
+    measure(row, pairs, 4)
+    assert row.ratio == pytest.approx(1.0, abs=0.01)
 
 
 def test_a_job_that_a_commit_cannot_do_is_named_and_does_not_count() -> None:
     row = Row("one")
-    measure(row, Commit("a", [1.0], []), Commit("b", ["no such command"], []), 3)  # type: ignore[arg-type]
+    measure(row, [pair(Commit("a", [1.0], []), Commit("b", ["no such command"], []))], 2)
     assert row.failed == "the other commit: no such command"
     assert not row.slower
 
@@ -61,7 +78,7 @@ def test_the_status_is_1_for_a_row_that_stays_slower(
     later: float, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A round that was slow by chance is outvoted when its row is measured again."""
-    seconds = {"checkout": [1.0] * 99, "here": [1.0, 2.0, *[later] * 99]}
+    seconds = {"checkout": [1.0] * 99, "here": [1.0, 2.0, *[later] * 99]}  # of each process
     log: list[str] = []
 
     def worker(root: Path, *_: object) -> Commit:
@@ -78,13 +95,13 @@ def test_the_status_is_1_for_a_row_that_stays_slower(
     monkeypatch.setattr(speed_guard, "git", lambda *words: "1a2b3c4")
     monkeypatch.setattr(provenance, "_git", lambda *words: "")
     file = tmp_path / "figures.json"
-    assert main(["--against", "HEAD", "--rounds", "1", "--only", "on", "e", "--json", str(file)]) == status
+    assert main(["--against", "HEAD", "--rounds", "2", "--only", "on", "e", "--json", str(file)]) == status
     output = capsys.readouterr()
     assert "1a2b3c4" in output.out
     assert "two" not in output.err
     (row,) = provenance.read(file)["rows"]
-    assert (row["job"], row["these"], len(row["other"])) == ("one", [2.0, later, later], 3)
-    assert log[-2:] == ["here closed", "checkout closed"]
+    assert (row["job"], row["these"], len(row["other"])) == ("one", [2.0, 2.0, *[later] * 4], 6)
+    assert sorted(log[-4:]) == ["checkout closed"] * 2 + ["here closed"] * 2
 
 
 def test_an_unknown_commit_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,9 +109,10 @@ def test_an_unknown_commit_is_one_line(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_rounds_are_at_least_one() -> None:
+@pytest.mark.parametrize("rounds", ["0", "-2", "3"])
+def test_rounds_are_an_even_number(rounds: str) -> None:
     with pytest.raises(SystemExit) as raised:
-        parsed(["--against", "HEAD", "--rounds", "0"])
+        parsed(["--against", "HEAD", "--rounds", rounds])
     assert raised.value.code == 2
 
 
