@@ -1,6 +1,7 @@
 """Contents of the report: runs side by side, with intervals, significant differences, and quality by group."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -261,13 +262,13 @@ def training_words(run: Run) -> Frequency:
         return {}
 
 
-def training_files(run: Run) -> list[Path]:
-    """The files that `training_words` reads."""
-    names = _columns(run)
-    try:
-        return corpus_files(run.config.data.train, *names) if names else []
-    except UserError:
-        return []
+def data_files(run: Run) -> list[Path]:
+    """The files of the training and development data, as far as they are there; none if the data have several pairs."""
+    names, files = _columns(run), []
+    for corpus in (run.config.data.train, run.config.data.dev) if names else ():
+        with suppress(UserError):  # a run may have been moved away from its data
+            files += corpus_files(corpus, *names)
+    return files
 
 
 def _columns(run: Run) -> tuple[str, ...]:

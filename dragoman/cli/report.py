@@ -73,13 +73,10 @@ def report(options: ReportOptions) -> None:
     from dragoman.visualization.report import page
 
     runs, output, sentences = options.runs, options.output, options.sentences
-    read: list[Path | None] = [sentences, options.gold, options.corpus]
+    read = [sentences, options.gold, options.corpus]
     one_stream(*read)
-    if output and options.gold and not sentences:
-        read += chain.from_iterable(map(_development, runs))
-    if not options.corpus:
-        read += reporting.training_files(Run.load(runs[0]))
-    outputs.check([("--output", output)], read, runs)
+    data = chain.from_iterable(reporting.data_files(Run.load(run)) for run in runs)
+    outputs.check([("--output", output)], [*read, *data], runs)
     lines = list(read_sentences(sentences)) if sentences else None
     links = counting.read_gold_links(options.gold, one_based=options.one_based)
     frequency = frequencies(read_sentences(options.corpus)) if options.corpus else None
@@ -90,16 +87,6 @@ def report(options: ReportOptions) -> None:
     path = output or RunFolder(runs[0]).report
     reporting.write_page(path, translated, frequency)
     typer.echo(printable(str(path)))
-
-
-def _development(folder: Path) -> list[Path]:
-    """Return the files of a run's development pairs."""
-    from dragoman.corpus.examples import corpus_files
-    from dragoman.run.run import Run
-
-    data = Run.load(folder).config.data
-    texts = [name for name in (*data.source, data.target) if name not in data.features]
-    return [] if data.pairs else corpus_files(data.dev, *texts)
 
 
 def _translated(

@@ -137,6 +137,8 @@ READ, PART, EXISTS = "is an input file and would be overwritten", "is a part of 
         ("report runs/toy --gold gold -o dev.en", READ),
         ("report runs/toy --corpus test.fr -o test.fr", READ),
         ("report runs/toy -o train.fr", READ),
+        ("report runs/toy --corpus test.fr -o train.fr", READ),
+        ("report runs/toy --sentences test.en -o dev.en", READ),
         ("report runs/toy -o runs/toy/validation.jsonl", PART),
         ("shortlist runs/toy runs/toy/shortlist.safetensors test.fr", READ),
         ("shortlist runs/toy", "not a dragoman weights file"),
