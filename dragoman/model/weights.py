@@ -149,8 +149,10 @@ def _mean(tensors: Sequence[Tensor], shares: Sequence[float], name: str, paths: 
     """The mean of a tensor of several files."""
     first = tensors[0]
     if first.is_floating_point():
-        total = sum(share * tensor.double() for share, tensor in zip(shares, tensors, strict=True))
-        return (torch.as_tensor(total) / sum(shares)).to(first.dtype)
+        total = torch.zeros_like(first, dtype=torch.float64)
+        for share, tensor in zip(shares, tensors, strict=True):
+            total.add_(tensor, alpha=share)
+        return total.div_(sum(shares)).to(first.dtype)
     for path, tensor in zip(paths, tensors, strict=True):
         if not torch.equal(tensor, first):
             raise UserError(f"{path}: {name} differs from that of {paths[0]}, and integers cannot be averaged")
