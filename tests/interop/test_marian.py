@@ -18,6 +18,7 @@ from dragoman.data.vocabulary import BOS, PAD
 from dragoman.errors import UserError
 from dragoman.interop import imported_run, marian_file, marian_rnn, table
 from dragoman.run.run import Run, facts
+from dragoman.training import starting
 from dragoman.translation.loading import load
 from tests import covering
 from tests.builders import pairs
@@ -312,6 +313,14 @@ def test_a_run_says_where_it_is_from(tmp_path: Path) -> None:
     assert f"`{hashlib.sha256((folder / 'model.npz').read_bytes()).hexdigest()}`" in card
     assert ("imported from", "Marian, model.npz, vocab.yml") in facts(run)
     assert "training data" not in dict(facts(run))
+
+
+def test_memory_of_a_training_that_starts_from_it_is_bounded_by_tokens(tmp_path: Path) -> None:
+    imported_run.write(table.read(folder_of(tmp_path / "marian", PLAIN)), tmp_path / "run", ("en", "de"), "")
+    (tmp_path / "mine.tsv").write_text("en\tde\n" + "a b\ta\n" * 3, "utf-8")
+    options = {"run": str(tmp_path / "mine"), "data.dev": str(tmp_path / "mine.tsv")}
+    batch = starting.configure(str(tmp_path / "run"), [str(tmp_path / "mine.tsv")], options).config.training.batch
+    assert (batch.size, batch.type) == (1_000, "tokens")
 
 
 @pytest.mark.parametrize(
