@@ -196,7 +196,7 @@ def find_problems(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Pat
 
 def options(constructor: Callable[..., Any]) -> list[str]:
     """The names of a part's options."""
-    return list(_parameters(constructor))
+    return list(option_parameters(constructor))
 
 
 def complete(table: Mapping[str, Callable[..., Any]], spec: Spec) -> Spec:
@@ -209,7 +209,7 @@ def _checked(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) ->
     """Every option of the `spec` at `path`, explicit or by default, as the constructor takes it, and the problems."""
     if spec.kind not in table:
         return {}, [Problem((*path, "kind"), f"unknown kind '{spec.kind}', {nearest(spec.kind, table)}")]
-    parameters = _parameters(table[spec.kind])
+    parameters = option_parameters(table[spec.kind])
     keywords = {name: parameter.default for name, parameter in parameters.items()}
     problems: list[Problem] = []
     for name, value in spec.options.items():
@@ -228,7 +228,7 @@ def _checked(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) ->
 
 
 @cache  # a search is built, and its options are checked, at each call that names one
-def _parameters(constructor: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+def option_parameters(constructor: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """The keyword-only parameters with evaluated annotations (those of other parameters may not be importable)."""
     parameters = inspect.signature(constructor).parameters.values()
     keyword_only = {parameter.name: parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
@@ -247,7 +247,7 @@ def _parameters(constructor: Callable[..., Any]) -> Mapping[str, inspect.Paramet
 @cache
 def _validator(constructor: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The validator of a parameter's value as JSON. Cached: building it takes longer than a step of a search."""
-    return TypeAdapter(_parameters(constructor)[name].annotation).validate_json
+    return TypeAdapter(option_parameters(constructor)[name].annotation).validate_json
 
 
 def _initializer(part: type) -> Any:
