@@ -10,7 +10,7 @@ LOWEST := .venv-lowest
 unexport PYTHONDONTWRITEBYTECODE # modules are compiled once, and not in each of the many processes that tests start
 
 .NOTPARALLEL: # the tests' summary is the last thing that `make check` says
-.PHONY: demo lint quick test check lowest soak fuzz mutants random-mutants bench speed-guard attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table strings-table terms-table objectives-table explanations-table downstream-table search-table multi30k-table quality serving-load sharding-table spec trace
+.PHONY: demo lint quick test check docs lowest soak fuzz mutants random-mutants bench speed-guard attention-table small-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table strings-table terms-table objectives-table explanations-table downstream-table search-table multi30k-table quality serving-load sharding-table spec trace
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -30,6 +30,9 @@ test: $(DEV)
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 check: lint test
+
+docs: $(DEV)
+	$(BIN)/sphinx-build -q -W --keep-going -b html -c docs . build/site
 
 lowest: $(LOWEST)/made.stamp
 	$(LOWEST)/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not slow" --any-wording

@@ -1,0 +1,41 @@
+"""Configuration of Sphinx: `make docs` builds a site from the pages of this repository, without a network."""
+
+import sys
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from dragoman.version import __version__  # noqa: E402
+
+project = "dragoman"
+version = release = __version__
+copyright = "the authors of dragoman"  # noqa: A001 (a name of Sphinx)
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+root_doc = "docs/index"
+include_patterns = ["docs/**", "configs/**", "*.md"]
+exclude_patterns = [".*", "README.md", "build"]  # docs/index.md is the front page
+source_suffix = {".md": "markdown"}
+html_theme = "furo"
+html_title = "dragoman"
+html_additional_pages = {"index": "start.html"}  # leads to the front page
+templates_path = ["templates"]
+html_show_sphinx = False
+html_copy_source = False
+myst_heading_anchors = 4
+default_role = "code"  # `x` in a docstring, as in Markdown
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 100
+
+
+def setup(app: Sphinx) -> None:
+    def write(_: Sphinx) -> None:
+        from tools import reference
+
+        reference.write(ROOT / "docs" / "reference")
+
+    app.connect("builder-inited", write)

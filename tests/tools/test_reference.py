@@ -1,0 +1,96 @@
+"""The site: its pages name every key, kind, option, command and public name, and it is built without a warning."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import dragoman
+from dragoman.cli import app
+from dragoman.configuration import components, sections
+from dragoman.configuration.config import Config
+from dragoman.training.checks import PARTS
+from tools import reference
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("site") / "reference"
+    reference.write(folder)
+    return {name: (folder / f"{name}.md").read_text("utf-8") for name in reference.PAGES}
+
+
+def test_every_key_has_a_row_with_its_meaning(pages: dict[str, str]) -> None:
+    rows = re.findall(r"^\| \[?`(\w+)`\S* \|.*\| ([^|]+) \|$", pages["configuration"], re.MULTILINE)
+    described = {name for name, meaning in rows if meaning.strip()}
+    assert {key.rpartition(".")[2] for key in sections.keys_of(Config)} <= described
+    headings = set(re.findall(r"^##+ (.+)$", pages["configuration"], re.MULTILINE))
+    assert {components.dotted(path) for path in PARTS} <= headings
+
+
+@pytest.mark.parametrize("path", PARTS, ids=components.dotted)
+def test_every_kind_has_its_options(path: components.Path, pages: dict[str, str]) -> None:
+    section = re.split(rf"^##+ {re.escape(components.dotted(path))}$", pages["configuration"], flags=re.MULTILINE)[1]
+    section = re.split("^##+ ", section, flags=re.MULTILINE)[0]
+    parts = re.split(r"^\*\*`(\w+)`\*\*$", section, flags=re.MULTILINE)
+    by_kind = dict(zip(parts[1::2], parts[2::2], strict=True))
+    assert list(by_kind) == list(PARTS[path])
+    for kind, constructor in PARTS[path].items():
+        assert re.findall(r"^\| `(\w+)` \|", by_kind[kind], re.MULTILINE) == components.options(constructor)
+
+
+def test_every_command_has_its_options(pages: dict[str, str]) -> None:
+    def walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+        yield name, command
+        for part, below in getattr(command, "commands", {}).items():
+            yield from walk(below, f"{name} {part}")
+
+    named = [(name, command) for name, command in walk(typer.main.get_command(app), "dragoman") if name != "dragoman"]
+    parts = re.split(r"^##+ (.+)$", pages["commands"], flags=re.MULTILINE)
+    by_name = dict(zip(parts[1::2], parts[2::2], strict=True))
+    assert by_name.keys() == {name for name, _ in named}
+    for name, command in named:
+        options = [option for parameter in command.params for option in parameter.opts if option.startswith("-")]
+        assert [option for option in options if f"`{option}" not in by_name[name]] == []
+
+
+def test_every_public_name_is_there(pages: dict[str, str]) -> None:
+    assert set(re.findall(r"^\.\. auto\w+:: dragoman\.(\w+)$", pages["python"], re.MULTILINE)) == {*dragoman.__all__}
+
+
+def test_a_page_that_did_not_change_is_not_written_again(tmp_path: Path) -> None:
+    reference.write(tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    reference.write(tmp_path)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
+
+
+def test_every_configuration_is_in_the_list(repository: Path) -> None:
+    folder = repository / "configs"
+    text = (folder / "README.md").read_text("utf-8")
+    below = [path for path in folder.rglob("*.yaml") if path.parent.name != "attention"]
+    assert below
+    assert [path for path in below if f"]({path.relative_to(folder).as_posix()})" not in text] == []
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning(repository: Path, tmp_path: Path) -> None:
+    words = ["-q", "-W", "--keep-going", "-b", "html", "-c", "docs", ".", str(tmp_path / "site")]
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", *words], cwd=repository, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    pages = {
+        path.relative_to(tmp_path / "site" / "docs").as_posix() for path in (tmp_path / "site" / "docs").rglob("*.html")
+    }
+    written = {
+        path.relative_to(repository / "docs").with_suffix(".html").as_posix()
+        for path in (repository / "docs").glob("*.md")
+    }
+    assert written | {f"reference/{name}.html" for name in reference.PAGES} <= pages
+    assert (tmp_path / "site" / "index.html").is_file()

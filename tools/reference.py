@@ -1,0 +1,141 @@
+"""The reference pages that `make docs` makes from the code: configuration, command line, Python interface."""
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+import dragoman
+from dragoman.cli import app
+from dragoman.cli.options import PANEL_OF
+from dragoman.configuration import components, sections, yaml_lines
+from dragoman.configuration.config import Config
+from dragoman.configuration.messages import type_text
+from dragoman.training.checks import PARTS
+
+PAGES = ("configuration", "commands", "python")
+
+
+def write(folder: Path) -> None:
+    """Write the pages to a folder."""
+    folder.mkdir(exist_ok=True)
+    for name, lines in zip(PAGES, (configuration(), commands(), python()), strict=True):
+        text = "\n".join(lines) + "\n"
+        path = folder / f"{name}.md"
+        if not path.is_file() or path.read_text("utf-8") != text:  # an unchanged page is not built again
+            path.write_text(text, encoding="utf-8")
+
+
+def configuration() -> Iterator[str]:
+    """Yield the lines of the page of the configuration: every key, and every kind of part with its options."""
+    yield from ("# Configuration", "")
+    yield "Every key of a configuration, with its type and default, and the kinds and options of parts. A part is"
+    yield "named by its kind (`score: additive`), or by kind and options (`score: {kind: additive, size: 512}`)."
+    yield "`dragoman init` writes a commented configuration for your files, and `dragoman debug config FILE` checks"
+    yield "one. Any key can be set on the command line (`--training.epochs 5`)."
+    yield ""
+    yield from _section(Config, ())
+
+
+def _section(section: type[sections.Section], path: components.Path) -> Iterator[str]:
+    inner = {name: kind for name, field in section.model_fields.items() if (kind := sections.section_of(field))}
+    rows = [
+        (f"[`{name}`](#{_anchor((*path, name))})" if (*path, name) in PARTS or name in inner else f"`{name}`",)
+        + (
+            "" if name in inner else type_text(field.annotation),
+            _default(field, name in inner),
+            field.description or "",
+        )
+        for name, field in section.model_fields.items()
+    ]
+    yield from _table(("key", "type", "default", "meaning"), rows)
+    for name, field in section.model_fields.items():
+        place = (*path, name)
+        if name in inner:
+            yield from (*_heading(place), inspect.getdoc(inner[name]) or "", "")
+            yield from _section(inner[name], place)
+        elif place in PARTS:
+            yield from _parts(place, field.description or "", PARTS[place])
+
+
+def _heading(place: components.Path) -> Iterator[str]:
+    yield from ("", f"({_anchor(place)})=", f"{'#' * (len(place) + 1)} {components.dotted(place)}", "")
+
+
+def _anchor(path: components.Path) -> str:
+    return "key-" + "-".join(map(str, path)).replace("_", "-")
+
+
+def _default(field: Any, is_section: bool) -> str:
+    if field.is_required():
+        return "required"
+    return "" if is_section else f"`{yaml_lines.scalar(sections.tree(field.get_default(call_default_factory=True)))}`"
+
+
+def _parts(place: components.Path, description: str, table: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the kinds that a key takes."""
+    yield from (*_heading(place), f"{description}.".capitalize(), "")
+    for kind, constructor in table.items():
+        yield from (f"**`{kind}`**", "")
+        yield from ((inspect.getdoc(constructor) or "").splitlines() if kind != components.NONE else ["Without it."])
+        yield ""
+        rows = [
+            (f"`{name}`", type_text(option.annotation))
+            + ("required" if option.default is option.empty else f"`{yaml_lines.scalar(option.default)}`",)
+            for name, option in components.option_parameters(constructor).items()
+        ]
+        if rows:
+            yield from _table(("option", "type", "default"), rows)
+            yield ""
+
+
+def commands() -> Iterator[str]:
+    """Yield the lines of the page of the commands: each with its arguments and options."""
+    yield from ("# Command line", "", "What `dragoman COMMAND --help` says of each command.", "")
+    program: Any = typer.main.get_command(app)
+    for name in PANEL_OF:
+        yield from _command(program.commands[name], f"dragoman {name}", 2)
+
+
+def _command(command: Any, name: str, level: int) -> Iterator[str]:
+    yield from (f"{'#' * level} {name}", "", inspect.cleandoc(command.help or ""), "")
+    if command.epilog:
+        yield from (command.epilog.replace("Example: ", "Example:\n\n```\n", 1) + "\n```", "")
+    context = typer.Context(command)
+    rows = (_parameter(parameter, context) for parameter in command.params)
+    yield from _table(("argument or option", "default", "meaning"), rows)
+    yield ""
+    for part, below in getattr(command, "commands", {}).items():
+        yield from _command(below, f"{name} {part}", level + 1)
+
+
+def _parameter(parameter: Any, context: typer.Context) -> tuple[str, ...]:
+    if parameter.param_type_name == "argument":
+        return f"`{parameter.metavar}`", "required" if parameter.required else "", parameter.help or ""
+    value = "" if parameter.is_flag else f" {parameter.display_type_rich(context)}"
+    names = ", ".join(f"`{name}{value}`" for name in [*parameter.opts, *parameter.secondary_opts])
+    default = "" if parameter.is_flag or parameter.default is None else f"`{parameter.default}`"
+    return names, "required" if parameter.required else default, parameter.help or ""
+
+
+def python() -> Iterator[str]:
+    """Yield the lines of the page of the Python interface."""
+    yield from ("# Python", "", "```{eval-rst}", ".. automodule:: dragoman", "   :no-members:", "")
+    for name in sorted(dragoman.__all__, key=str.lower):
+        kind = "autoclass" if inspect.isclass(getattr(dragoman, name)) else "autofunction"
+        yield f".. {kind}:: dragoman.{name}"
+        if kind == "autoclass":
+            yield from ("   :members:", "   :inherited-members: Exception, tuple, BaseModel, Mapping, list", "")
+        yield ""
+    yield "```"
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    rows = list(rows)
+    if rows:
+        yield "| " + " | ".join(header) + " |"
+        yield "|" + "---|" * len(header)
+    for row in rows:
+        yield "| " + " | ".join(cell.replace("\n", " ").replace("|", "\\|") for cell in row) + " |"
