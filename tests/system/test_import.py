@@ -245,7 +245,8 @@ def test_every_command_works_on_a_run_that_was_imported(imported: Shell) -> None
     imported.write("small.yaml", config)
     works(imported, "distil", run, "small.yaml", "--training.epochs", "1")
     assert len(works(imported, "translate", "runs/small", "test.en").splitlines()) == lines
-    works(imported, "gate", "runs/mine", "--against", run, "--source", "train.en", "--reference", "train.fr")
+    decision = imported("gate", "runs/mine", "--against", run, "--source", "train.en", "--reference", "train.fr")
+    assert decision.code == 0 or "is worse than runs/parent" in decision.err  # random weights: one is better by chance
 
 
 @pytest.mark.slow
