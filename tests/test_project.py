@@ -18,6 +18,7 @@ from urllib.request import urlopen
 from zipfile import ZipFile
 
 import pytest
+from ruamel.yaml import YAML
 
 import dragoman
 from dragoman import demo
@@ -121,6 +122,25 @@ def pins(path: Path) -> dict[str, str]:
 
 def release(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def test_the_citation_is_of_this_version(project: dict[str, Any], repository: Path) -> None:
+    citation = YAML(typ="safe").load(repository / "CITATION.cff")
+    assert (citation["version"], citation["license"]) == (project["version"], project["license"])
+
+
+def test_workflows_and_hooks_run_what_developers_run(repository: Path) -> None:
+    """What CI runs is a target of the Makefile, or the script that is made for it; a hook is a part of `make lint`."""
+    yaml = YAML(typ="safe")
+    targets = set(re.findall(r"^([a-z-]+):", (repository / "Makefile").read_text("utf-8"), re.MULTILINE))
+    workflow = yaml.load(repository / ".github" / "workflows" / "check.yml")
+    runs = [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
+    assert {".ci/run", "make lowest", "make docs"} == set(runs)
+    assert {run.removeprefix("make ") for run in runs if run.startswith("make ")} <= targets
+    lint = "\n".join(commands(repository, "lint"))
+    (local,) = yaml.load(repository / ".pre-commit-config.yaml")["repos"]
+    for hook in local["hooks"]:
+        assert hook["entry"] in lint, hook
 
 
 def test_data_files_travel_with_the_package(repository: Path) -> None:
