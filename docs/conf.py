@@ -38,4 +38,14 @@ def setup(app: Sphinx) -> None:
 
         reference.write(ROOT / "docs" / "reference")
 
+    def without_fields(_: Sphinx, what: str, *others: object) -> tuple[str, str] | None:
+        # Objects of these classes come from functions and methods, so their constructors are not shown.
+        return ("", "") if what == "class" and others[-2] else None
+
+    def without_aliases(_: Sphinx, what: str, *others: list[str]) -> None:
+        lines = others[-1]
+        lines[:] = [line for line in lines if not line.startswith("Alias for field number")]  # of named tuples
+
     app.connect("builder-inited", write)
+    app.connect("autodoc-process-docstring", without_aliases)
+    app.connect("autodoc-process-signature", without_fields)

@@ -122,12 +122,16 @@ def _parameter(parameter: Any, context: typer.Context) -> tuple[str, ...]:
 
 def python() -> Iterator[str]:
     """Yield the lines of the page of the Python interface."""
-    yield from ("# Python", "", "```{eval-rst}", ".. automodule:: dragoman", "   :no-members:", "")
+    yield from ("# Python", "", "What `import dragoman` offers. A translator comes from `dragoman.load`:", "")
+    yield from ("```python", "import dragoman", "", 'translator = dragoman.load("runs/demo/run")')
+    yield from ('translation = translator.translate(["My teacher isn\'t reading the letter."])[0]',)
+    yield from ("print(translation.text)", "```", "", "```{eval-rst}")
     for name in sorted(dragoman.__all__, key=str.lower):
         kind = "autoclass" if inspect.isclass(getattr(dragoman, name)) else "autofunction"
         yield f".. {kind}:: dragoman.{name}"
         if kind == "autoclass":
-            yield from ("   :members:", "   :inherited-members: Exception, tuple, BaseModel, Mapping, list", "")
+            inherited = "BaseException, Exception, tuple, BaseModel, Mapping, list"
+            yield from ("   :members:", f"   :inherited-members: {inherited}", "   :exclude-members: model_config", "")
         yield ""
     yield "```"
 

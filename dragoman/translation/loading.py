@@ -67,8 +67,8 @@ def load(
     all on the CPU; given pairs are always scored with torch.
     `shortlist=(300, 20)` restricts translations to the 300 most frequent symbols and the 20 most probable translations
     of each source symbol, which is faster; run `dragoman shortlist` first.
-    `memory` is a corpus, as `data.train` names one, that takes the place of the training pairs as translation memory of
-    a run with `data.translation_memory`.
+    `translation_memory` is a corpus, as `data.train` names one, that takes the place of the training pairs as
+    translation memory of a run with `data.translation_memory`.
     `replace_unk`, if given, takes the place of the run's key: whether source words stand for `<unk>`, translated if a
     `dictionary` has them: that in the run's folder, then these, of which later ones override earlier ones. With several
     sources, "NAME=FILE" is for one of them, unless there is a file of that whole name; without a name, it is for the
