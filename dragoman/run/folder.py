@@ -42,7 +42,7 @@ from dragoman.files.reading import read_lines
 
 PROGRAM = "dragoman"
 # The form of a run folder: it rises when one version cannot read what another wrote.
-FORM = 2
+FORM = 3
 
 # Names of the files that training writes: before its first checkpoint; at any time; in the folder `checkpoints`.
 BEGUN = re.compile(
