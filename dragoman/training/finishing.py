@@ -26,6 +26,8 @@ from dragoman.training.trainer import deciding_values, reached_limits
 from dragoman.training.training import Training
 from dragoman.training.validation import Validation
 
+NEAR = 0.02  # of a score: a difference that may be the chance of the best of many validations
+
 
 def finish(run: Training) -> None:
     """Choose the weights to use (the mean of several, if it is no worse on the development set); write the card.
@@ -74,8 +76,9 @@ def _choose_weights(run: Training) -> list[Validation]:
     records = {share: deciding_values(run, validated) for share, validated in mixtures.items()}
     best = min(records, key=lambda share: records[share].rank(higher))
     after = records[best]
-    # The weights before were chosen by the metric among many, which flatters them: so the loss counts, too.
-    if after.as_good_as(before, higher) or after.loss <= before.loss:
+    # The weights before were chosen by the metric among many, which flatters them: where it is near, the loss decides.
+    near = abs(after.value - before.value) <= NEAR * abs(before.value)
+    if after.as_good_as(before, higher) or (near and after.loss <= before.loss):
         _write(run, alone, share=best)
         return mixtures[best]
     _write(run, alone, {"worse_with_start": {"share": best, **_figures(run, after)}})

@@ -549,9 +549,16 @@ def test_a_share_of_the_start_that_makes_it_worse_is_left_out(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "loss", "kept"),
-    [(29.0, 2.1, False), (29.0, 2.0, True), (30.0, 2.1, False), (30.1, 2.1, True), (31.0, 1.9, True)],
+    [
+        (29.5, 2.1, False),
+        (29.5, 2.0, True),
+        (29.3, 1.9, False),  # by more than 2 %
+        (30.0, 2.1, False),
+        (30.1, 2.1, True),
+        (31.0, 1.9, True),
+    ],
 )
-def test_a_share_of_the_start_is_left_out_if_score_and_loss_are_worse(
+def test_a_share_of_the_start_is_left_out_if_the_score_is_much_worse_or_the_loss_is_worse_too(
     value: float,
     loss: float,
     kept: bool,
