@@ -4,7 +4,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,13 @@ from dragoman.search import shortlist as shortlists
 from dragoman.training.checks import complete
 from dragoman.version import __version__
 
-# For `train --finetune`: with so many symbols a batch, padding included, whatever the lengths of the texts, a training
-# of 75 million parameters takes less than 3 GB in float32.
-TRAINING = {"batch": {"size": 1_000, "type": "tokens"}}
+# What `train --finetune` takes from an imported run (docs/import.md has the measurements): batches of so many symbols,
+# padding included, with which 75 million parameters take less than 3 GB in float32.
+BATCH = {"size": 1_000, "type": "tokens"}
+# A few thousand pairs are soon known by heart.
+DROPOUT = LABEL_SMOOTHING = 0.1
+# The learning rate of Adam falls as models get wider (Yang et al. 2022, "Tensor programs V").
+RATE, WIDTH = 0.001, 256
 
 
 def write(foreign: ForeignModel, path: Path, languages: tuple[str, str], license_name: str) -> None:
@@ -66,13 +70,25 @@ def _configuration(foreign: ForeignModel, path: Path, languages: tuple[str, str]
         "run": str(path),
         "data": {"source": [languages[0]], "target": languages[1]},
         "text": {"shared_vocabulary": shared, **text},
-        "model": dict(foreign.model),
-        "training": TRAINING,
+        "model": _with_regularization(foreign.model),
+        "training": training_of(foreign),
         "search": dict(foreign.search),
         # As other programs: of what the vocabulary does not have, nothing is written.
         "constraints": ["no_unknown"],
         "replace_unk": False,
     }
+
+
+def training_of(foreign: ForeignModel) -> dict[str, Any]:
+    """The section `training`."""
+    rate = RATE * min(1.0, WIDTH / foreign.model["embedding"]["size"])
+    return {"batch": BATCH, "optimizer": {"kind": "adam", "learning_rate": rate}}
+
+
+def _with_regularization(model: Mapping[str, Any]) -> dict[str, Any]:
+    """The model with dropout and label smoothing, which change nothing but training."""
+    parts = {side: {**model[side], "dropout": DROPOUT} for side in ("encoder", "decoder")}
+    return {**model, **parts, "output": {"kind": "softmax", "label_smoothing": LABEL_SMOOTHING}}
 
 
 def _checked(values: dict[str, Any]) -> Config:

@@ -6,6 +6,7 @@ import random
 import re
 import struct
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -315,12 +316,18 @@ def test_a_run_says_where_it_is_from(tmp_path: Path) -> None:
     assert "training data" not in dict(facts(run))
 
 
-def test_memory_of_a_training_that_starts_from_it_is_bounded_by_tokens(tmp_path: Path) -> None:
-    imported_run.write(table.read(folder_of(tmp_path / "marian", PLAIN)), tmp_path / "run", ("en", "de"), "")
+@pytest.mark.parametrize(("width", "rate"), [(128, 0.001), (256, 0.001), (512, 0.0005), (1024, 0.00025)])
+def test_a_training_that_starts_from_it_is_bounded_and_regularized(width: int, rate: float, tmp_path: Path) -> None:
+    foreign = table.read(folder_of(tmp_path / "marian", PLAIN))
+    imported_run.write(foreign, tmp_path / "run", ("en", "de"), "")
+    wide = replace(foreign, model={**foreign.model, "embedding": {**foreign.model["embedding"], "size": width}})
+    assert imported_run.training_of(wide)["optimizer"]["learning_rate"] == rate
     (tmp_path / "mine.tsv").write_text("en\tde\n" + "a b\ta\n" * 3, "utf-8")
     options = {"run": str(tmp_path / "mine"), "data.dev": str(tmp_path / "mine.tsv")}
-    batch = starting.configure(str(tmp_path / "run"), [str(tmp_path / "mine.tsv")], options).config.training.batch
-    assert (batch.size, batch.type) == (1_000, "tokens")
+    config = starting.configure(str(tmp_path / "run"), [str(tmp_path / "mine.tsv")], options).config
+    assert (config.training.batch.size, config.training.batch.type) == (1_000, "tokens")
+    assert config.model.encoder.options["dropout"] == config.model.decoder.options["dropout"] == 0.1
+    assert config.model.output.options["label_smoothing"] == 0.1
 
 
 @pytest.mark.parametrize(
