@@ -231,6 +231,34 @@ print(before - resident())
     assert float(process.stdout) > 50
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps freed memory")
+@pytest.mark.parametrize("kept", [True, False])
+def test_freed_memory_is_kept_for_the_next_batch(kept: bool) -> None:
+    """Pages of blocks that are used again are not mapped again, unless the user wants it otherwise."""
+    code = """
+import resource
+from dragoman.devices import keep_freed_memory
+keep_freed_memory()
+def use():
+    blocks = [bytearray(16 << 20) for _ in range(6)]  # several at a time, as the operations of a decoder need them
+    for block in blocks:
+        block[:: 4096] = bytes(len(block) // 4096)
+use()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(5):
+    use()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+    variables = {name: value for name, value in os.environ.items() if name not in devices.OF_USERS}
+    users = {} if kept else {"MALLOC_TRIM_THRESHOLD_": "100000"}
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**variables, **users}
+    )
+    pages = 5 * 6 * (16 << 20) // os.sysconf("SC_PAGE_SIZE")
+    assert (int(process.stdout) < pages / 10) == kept
+
+
 def test_freed_memory_is_returned_whenever_the_process_has_grown_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = [100, 100 + devices.GROWN, 101 + devices.GROWN, 300, 300 + devices.GROWN, 301 + devices.GROWN, 200]
     trimmed = list[int]()

@@ -90,6 +90,7 @@ def load(
     own = runs[0].config.device
     wanted = own if device is None else devices.choose_config(device, own)
     chosen = devices.choose(wanted if engine == "torch" else wanted.model_copy(update={"name": "cpu"}))
+    devices.keep_freed_memory()
     if translation_memory is not None and not any(run.config.data.recalled for run in runs):
         raise UserError(
             f"{', '.join(map(str, folders))}: has no translation memory to replace (data.translation_memory)"
