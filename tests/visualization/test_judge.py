@@ -164,17 +164,18 @@ def test_digits_answer_and_go_on_to_the_next_question(browser: Browser) -> None:
 
 def test_work_is_there_again_when_the_page_is_opened_again(browser: Browser) -> None:
     work = """judge(); name.value = "Anna"; name.dispatchEvent(new Event("input")); tell([]);"""
-    look = """
-    const told = [name.value, progress(), $("#help").open];
-    $("#anew").click();
-    tell([...told, name.value, progress()]);
-    """
+    look = """tell([name.value, progress(), $("#help").open]);"""
+    anew = """$("#anew").click(); tell([name.value, progress()]);"""
     browser.evaluate(text(seed=4), ANNOTATE + work)
-    saved = browser.told_again(ANNOTATE + look)
-    assert (saved[0], saved[2]) == ("Anna", False)
-    assert re.fullmatch(r"\d+ to answer, 1 of 3 done", saved[1])  # at the first that is to be judged
-    assert saved[3] == ""
-    assert re.fullmatch(r"\d+ to answer, 0 of 3 done", saved[4])
+    for _ in range(5):  # a browser may hand what was stored to the next page late
+        annotator, progress, help_is_open = browser.told_again(ANNOTATE + look)
+        if annotator:
+            break
+    assert (annotator, help_is_open) == ("Anna", False)
+    assert re.fullmatch(r"\d+ to answer, 1 of 3 done", progress)  # at the first that is to be judged
+    annotator, progress = browser.told_again(ANNOTATE + anew)
+    assert annotator == ""
+    assert re.fullmatch(r"\d+ to answer, 0 of 3 done", progress)
 
 
 def test_what_another_tab_has_judged_is_taken_over(browser: Browser) -> None:
