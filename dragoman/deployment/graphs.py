@@ -79,13 +79,15 @@ def with_best(step: Any, output: Any) -> Any:
 @quietly()
 def quantised(model: Any) -> Any:
     """Quantise the constant matrices of a graph to 8-bit integers, with a scale for each column. What they multiply is
-    quantised at each call (dynamic quantisation), with one scale for all rows.
+    quantised at each call (dynamic quantisation), with one scale for all rows. A matrix of one column, such as the
+    vector of an additive score, stays in float32: quantising what it multiplies takes longer than the product.
     """
     from onnx import load
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.quant_utils import add_pre_process_metadata
 
     del model.graph.value_info[:]  # shapes that become wrong while the graph is rewritten
+    single_columns = {tensor.name for tensor in model.graph.initializer if tensor.dims[1:] == [1]}
     add_pre_process_metadata(model)  # the exporter has already folded constants and inferred shapes
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "quantised.onnx"
@@ -95,6 +97,7 @@ def quantised(model: Any) -> Any:
             op_types_to_quantize=INT8,
             per_channel=True,
             weight_type=QuantType.QInt8,
+            nodes_to_exclude=[node.name for node in _nodes(model.graph) if single_columns.intersection(node.input)],
             extra_options={"EnableSubgraph": True},  # the encoder's loop
         )
         return load(path)

@@ -1,5 +1,6 @@
 """ONNX graphs without what their outputs do not depend on."""
 
+import numpy as np
 import pytest
 
 from dragoman.deployment import graphs
@@ -34,3 +35,19 @@ def test_an_input_is_read_if_it_affects_an_output_of_a_later_step() -> None:
     carried = {name: f"next {name}" for name in ("hidden", "cell", "memory")}
     read = graphs.read_inputs(step, ["output"], carried)
     assert read & {"symbols", "memory", *carried} == {"symbols", "hidden", "cell"}
+
+
+def test_matrices_of_one_column_stay_in_float32() -> None:
+    pytest.importorskip("onnxruntime")
+    tensors = {"matrix": np.eye(8, 4, dtype=np.float32), "column": np.ones((4, 1), dtype=np.float32)}
+    value_infos = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["R", None]) for name in ("x", "y")]
+    nodes = [
+        onnx.helper.make_node("MatMul", ["x", "matrix"], ["mapped"], name="map"),
+        onnx.helper.make_node("MatMul", ["mapped", "column"], ["y"], name="energy"),
+    ]
+    constants = [onnx.numpy_helper.from_array(tensor, name) for name, tensor in tensors.items()]
+    graph = onnx.helper.make_graph(nodes, "score", value_infos[:1], value_infos[1:], constants)
+    model = graphs.quantised(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)]))
+    operations = {node.op_type: node.input[1] for node in model.graph.node if node.op_type.startswith("MatMul")}
+    assert operations["MatMul"] == "column"
+    assert operations["MatMulInteger"].startswith("matrix")
