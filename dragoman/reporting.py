@@ -13,7 +13,8 @@ from jaxtyping import Float
 from dragoman.configuration import components, config_file
 from dragoman.configuration.config import UNTRANSLATED
 from dragoman.configuration.data import DataConfig
-from dragoman.corpus.examples import corpus_files, read_texts
+from dragoman.corpus.examples import alignment_files, corpus_files, feature_files, read_texts
+from dragoman.data.learning import texts_in
 from dragoman.errors import UserError
 from dragoman.evaluation import groups
 from dragoman.evaluation.metrics.line_metrics import AlignmentErrorRate
@@ -262,12 +263,22 @@ def training_words(run: Run) -> Frequency:
         return {}
 
 
-def data_files(run: Run) -> list[Path]:
-    """The files of the training and development data, as far as they are there; none if the data have several pairs."""
-    names, files = _columns(run), []
-    for corpus in (run.config.data.train, run.config.data.dev) if names else ():
-        with suppress(UserError):  # a run may have been moved away from its data
-            files += corpus_files(corpus, *names)
+def list_data_files(run: Run) -> list[Path]:
+    """Return the files of the training and development data that exist: texts, features and alignments."""
+    data = run.config.data
+    files: list[Path] = []
+    for pair in data.language_pairs:
+        for corpus in filter(None, (*pair.train, pair.dev)):
+            # One file at a time: a run may have been moved away from some of its data.
+            for name in texts_in(data, pair):
+                with suppress(UserError):
+                    files += corpus_files(corpus, name)
+            for name in data.features:
+                with suppress(UserError):
+                    files += feature_files(corpus, name)
+            if data.alignments:
+                with suppress(UserError):
+                    files += alignment_files(corpus, pair.sources[0], pair.target)
     return files
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from dragoman import reporting
 from dragoman.configuration.components import Spec
+from dragoman.configuration.data import PairConfig
 from dragoman.evaluation.metrics.line_metrics import AlignmentErrorRate
 from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
@@ -245,11 +246,37 @@ def test_words_of_the_training_data_are_counted_unless_they_are_gone(run: Run, t
     assert words == {word: lines.count(word) for word in set(lines)}
     sets = [group.title for group in reporting.contents([TranslatedRun(run, *development(run))]).groups]
     assert sets[-1] == "F1 of words by their frequency in training"
-    data = run.config.data.model_copy(update={"train": (str(tmp_path / "gone"),)})
-    moved = replace(run, config=run.config.model_copy(update={"data": data}))
+    moved = with_data(run, train=(str(tmp_path / "gone"),))
     assert reporting.training_words(moved) == {}
     sets = [group.title for group in reporting.contents([TranslatedRun(moved, *development(run))]).groups]
     assert sets == ["BLEU-2 by length of the source", "chrF2 by length of the source", "Edits by their type"]
+
+
+def with_data(run: Run, **values: object) -> Run:
+    """The run with other values of `data`."""
+    data = run.config.data.model_copy(update=values)
+    return replace(run, config=run.config.model_copy(update={"data": data}))
+
+
+def test_data_files_are_all_that_exist(run: Run, tmp_path: Path) -> None:
+    names = ("a.en", "a.fr.gz", "b.fr", "b.tsv", "b.photo.npz", "a.en-fr.align", "dev.en", "dev.fr")
+    for name in names:
+        (tmp_path / name).touch()
+    first, second, table, dev = (str(tmp_path / name) for name in ("a", "b", "b.tsv", "dev"))
+
+    def list_names(**values: object) -> set[str]:
+        return {path.name for path in reporting.list_data_files(with_data(run, **values))}
+
+    train = (str(tmp_path / "gone"), first, second, table)
+    texts = {"a.en", "a.fr.gz", "b.fr", "b.tsv"}
+    assert list_names(train=train, dev="") == texts
+    features = {"source": ("en", "photo"), "features": ("photo",)}
+    assert list_names(train=train, dev=dev, alignments=True, **features) == set(names)
+    pairs = (
+        PairConfig(source="en", target="fr", train=train, dev=dev),
+        PairConfig(source="fr", target="en", train=(), dev=dev),
+    )
+    assert list_names(source=(), target="", train=(), dev="", pairs=pairs) == texts | {"dev.en", "dev.fr"}
 
 
 def test_what_needs_no_model_stands_beside_and_the_prediction_by_itself(run: Run) -> None:

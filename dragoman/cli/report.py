@@ -75,7 +75,7 @@ def report(options: ReportOptions) -> None:
     runs, output, sentences = options.runs, options.output, options.sentences
     read = [sentences, options.gold, options.corpus]
     one_stream(*read)
-    data = chain.from_iterable(reporting.data_files(Run.load(run)) for run in runs)
+    data = chain.from_iterable(reporting.list_data_files(Run.load(run)) for run in runs)
     outputs.check([("--output", output)], [*read, *data], runs)
     lines = list(read_sentences(sentences)) if sentences else None
     links = counting.read_gold_links(options.gold, one_based=options.one_based)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import toy
+from tests.system import test_languages
 from tests.system.conftest import Shell
 from tests.system.every import (
     COMMANDS,
@@ -169,6 +171,30 @@ def test_what_is_read_is_never_replaced(words: str, reason: str, folder: Path) -
     before = files(folder)
     assert reason in shell.fails(*shlex.split(words))
     assert files(folder) == before
+
+
+@pytest.mark.slow
+def test_a_report_replaces_no_data_that_is_left(folder: Path) -> None:
+    """Of a list whose first corpus is missing, and of one whose source is missing."""
+    shell, path = Shell(folder), folder / "runs/toy/config.yaml"
+    text = path.read_text("utf-8")
+    path.write_text(text.replace("train: [train]", "train: [gone, train, mono]"), "utf-8")
+    assert path.read_text("utf-8") != text
+    (folder / "mono.en").unlink()
+    before = files(folder)
+    for name in ("train.en", "train.fr", "mono.fr", "dev.fr"):
+        assert READ in shell.fails("report", "runs/toy", "-o", name)
+    assert files(folder) == before
+
+
+@pytest.mark.slow
+def test_a_report_replaces_no_data_of_several_language_pairs(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    test_languages.train(tmp_path, toy.languages(tmp_path), tmp_path / "run", {"training.steps": 2})
+    before = files(tmp_path)
+    for name in ("train-ab.en", "train-ab.de", "train-cd.fr", "dev.en", "dev.fr"):
+        assert READ in shell.fails("report", "run", "-o", name)
+    assert files(tmp_path) == before
 
 
 @pytest.mark.slow
