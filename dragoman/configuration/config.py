@@ -167,8 +167,8 @@ class TrainingConfig(Section):
     )
     init_interpolation: Annotated[tuple[Rate, ...], Several] = Field(
         (),
-        description="weights of the initial parameters in the final ones (interpolation): the best is used, unless "
-        "metric and loss worsen",
+        description="weights of the initial parameters in the final ones (interpolation); the best is used unless its "
+        "metric is worse by more than 2 %, or no better with a higher loss",
     )
     freeze: Annotated[tuple[Text, ...], Several] = Field(
         (), description="name patterns of frozen parameters, such as source_encoders.* or *.embedding.table"
