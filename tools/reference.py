@@ -76,7 +76,7 @@ def _default(field: Any, is_section: bool) -> str:
 
 def _parts(place: components.Path, description: str, table: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the kinds that a key takes."""
-    yield from (*_heading(place), f"{description}.".capitalize(), "")
+    yield from (*_heading(place), f"{description[:1].upper()}{description[1:]}.", "")
     for kind, constructor in table.items():
         yield from (f"**`{kind}`**", "")
         yield from ((inspect.getdoc(constructor) or "").splitlines() if kind != components.NONE else ["Without it."])
