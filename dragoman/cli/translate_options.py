@@ -218,7 +218,7 @@ class TranslateOptions(NamedTuple):
         list[str] | None,
         typer.Option(
             metavar="[NAME=]FILE",
-            help="Dictionary of word translations that replace <unk>; NAME= selects one of several "
+            help="Dictionary of word translations that replace `<unk>`; NAME= selects one of several "
             "sources. May be repeated; later files override earlier ones.",
         ),
         Conflicts("--no-replace-unk", because="its words replace <unk>"),
@@ -228,7 +228,7 @@ class TranslateOptions(NamedTuple):
         bool | None,
         typer.Option(
             "--replace-unk/--no-replace-unk",
-            help="Replace <unk> by source words (the default), or leave it in the output.",
+            help="Replace `<unk>` by source words (the default), or leave it in the output.",
         ),
         RECORDED,
     ] = None

@@ -63,6 +63,12 @@ def test_every_public_name_is_there(pages: dict[str, str]) -> None:
     assert set(re.findall(r"^\.\. auto\w+:: dragoman\.(\w+)$", pages["python"], re.MULTILINE)) == {*dragoman.__all__}
 
 
+def test_no_text_is_read_as_html(pages: dict[str, str]) -> None:
+    for text in pages.values():
+        plain = re.sub(r"^```.*?^```$|^ {4}[^\n]*$|(`+).+?\1", "", text, flags=re.MULTILINE | re.DOTALL)  # no code
+        assert re.findall(r"<\w+>", plain) == []
+
+
 def test_a_page_that_did_not_change_is_not_written_again(tmp_path: Path) -> None:
     reference.write(tmp_path)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
