@@ -9,6 +9,7 @@ import typer
 
 import dragoman
 from dragoman.cli import app
+from dragoman.cli.evaluate import EvaluateCommand
 from dragoman.cli.options import PANEL_OF
 from dragoman.configuration import components, sections, yaml_lines
 from dragoman.configuration.config import Config
@@ -100,6 +101,8 @@ def commands() -> Iterator[str]:
 
 
 def _command(command: Any, name: str, level: int) -> Iterator[str]:
+    if isinstance(command, EvaluateCommand):
+        command.complete_help()
     yield from (f"{'#' * level} {name}", "", inspect.cleandoc(command.help or ""), "")
     if command.epilog:
         yield from (command.epilog.replace("Example: ", "Example:\n\n```\n", 1) + "\n```", "")
@@ -116,7 +119,9 @@ def _parameter(parameter: Any, context: typer.Context) -> tuple[str, ...]:
         return f"`{parameter.metavar}`", "required" if parameter.required else "", parameter.help or ""
     value = "" if parameter.is_flag else f" {parameter.display_type_rich(context)}"
     names = ", ".join(f"`{name}{value}`" for name in [*parameter.opts, *parameter.secondary_opts])
-    default = "" if parameter.is_flag or parameter.default is None else f"`{parameter.default}`"
+    if limits := parameter._get_number_range_help_str():  # as typer's own help calls it
+        names += f" (`{limits}`)"
+    default = "" if parameter.is_flag or parameter.default in (None, "") else f"`{parameter.default}`"
     return names, "required" if parameter.required else default, parameter.help or ""
 
 

@@ -21,19 +21,23 @@ if TYPE_CHECKING:
     from dragoman.evaluation.metrics.metric import Metric
 
 
-class _NamesMetrics(TyperCommand):
-    """Imports the table of metrics only when the help is shown."""
+class EvaluateCommand(TyperCommand):
+    """Command whose help lists the metrics. Their table is imported only when the help is shown."""
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
+    def complete_help(self) -> None:
+        """Add the names of the metrics to the help of --metrics."""
         from dragoman.cli.evaluate_scores import KINDS
 
         for option in self.params:
             if isinstance(option, TyperOption) and option.name == "metrics":
-                option.help = f"{option.help}{', '.join(KINDS)}."
+                option.help = f"{evaluate_options.METRICS_HELP}{', '.join(KINDS)}."
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.complete_help()
         super().format_help(ctx, formatter)
 
 
-@command(cls=_NamesMetrics, epilog="Example: dragoman evaluate test.de -i baseline.de -i new.de --metrics bleu,chrf")
+@command(cls=EvaluateCommand, epilog="Example: dragoman evaluate test.de -i baseline.de -i new.de --metrics bleu,chrf")
 def evaluate(options: EvaluateOptions) -> None:
     """Score translations or a run against references: BLEU, chrF, TER and others, with signatures.
 

@@ -15,6 +15,7 @@ SAMPLES, SEED = 1000, 12345  # of resampling, as sacreBLEU's
 Tokenize: TypeAlias = Literal["13a", "intl", "zh", "char", "none"]
 Test: TypeAlias = Literal["bootstrap", "randomization"]
 METRICS = "bleu,chrf,ter"
+METRICS_HELP = "Metrics, separated by commas, or {kind: NAME, OPTION: VALUE}: "  # `EvaluateCommand` adds the names
 EDITS = "edits"  # values of --by that are no files
 FREQUENCY = "frequency"
 LENGTH = "length"
@@ -50,9 +51,7 @@ class EvaluateOptions(NamedTuple):
         ),
         Requires("--run", "--by length"),
     ] = None
-    metrics: Annotated[
-        str, typer.Option(help="Metrics, separated by commas, or {kind: NAME, OPTION: VALUE}: "), OF_METRICS
-    ] = METRICS
+    metrics: Annotated[str, typer.Option(help=METRICS_HELP), OF_METRICS] = METRICS
     tokenize: Annotated[Tokenize | None, typer.Option(help="Tokenization for BLEU and METEOR."), OF_METRICS] = None
     unit: Annotated[
         Literal["token", "character"] | None, typer.Option(help="Unit of token_error_rate."), OF_METRICS

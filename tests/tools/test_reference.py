@@ -12,6 +12,7 @@ import typer
 
 import dragoman
 from dragoman.cli import app
+from dragoman.cli.evaluate_scores import KINDS
 from dragoman.configuration import components, sections
 from dragoman.configuration.config import Config
 from dragoman.training.checks import PARTS
@@ -57,6 +58,12 @@ def test_every_command_has_its_options(pages: dict[str, str]) -> None:
     for name, command in named:
         options = [option for parameter in command.params for option in parameter.opts if option.startswith("-")]
         assert [option for option in options if f"`{option}" not in by_name[name]] == []
+
+
+def test_the_list_of_metrics_and_ranges_are_as_in_the_help(pages: dict[str, str]) -> None:
+    assert f"VALUE}}: {', '.join(KINDS)}. |" in pages["commands"]
+    assert "| `--beam N` (`1<=x<=1000`) |" in pages["commands"]
+    assert "| `` |" not in pages["commands"]  # of an empty default
 
 
 def test_every_public_name_is_there(pages: dict[str, str]) -> None:
