@@ -27,11 +27,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def test_every_key_has_a_row_with_its_meaning(pages: dict[str, str]) -> None:
-    rows = re.findall(r"^\| \[?`(\w+)`\S* \|.*\| ([^|]+) \|$", pages["configuration"], re.MULTILINE)
-    described = {name for name, meaning in rows if meaning.strip()}
-    assert {key.rpartition(".")[2] for key in sections.keys_of(Config)} <= described
-    headings = set(re.findall(r"^##+ (.+)$", pages["configuration"], re.MULTILINE))
-    assert {components.dotted(path) for path in PARTS} <= headings
+    parts = re.split(r"^#+ (.+)$", pages["configuration"], flags=re.MULTILINE)
+    by_heading = dict(zip(parts[1::2], parts[2::2], strict=True))
+    rows = [
+        (f"{heading}.{name}".removeprefix("Configuration."), meaning)
+        for heading, text in by_heading.items()
+        for name, meaning in re.findall(r"^\| \[?`(\w+)`\S* \|.*\| ([^|]+) \|$", text, re.MULTILINE)
+    ]
+    assert {*sections.keys_of(Config)} <= {key for key, meaning in rows if meaning.strip()}
+    assert {components.dotted(path) for path in PARTS} <= by_heading.keys()
 
 
 @pytest.mark.parametrize("path", PARTS, ids=components.dotted)
