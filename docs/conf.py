@@ -27,6 +27,7 @@ html_copy_source = False
 myst_heading_anchors = 4
 default_role = "code"  # `x` in a docstring, as in Markdown
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True  # a constant by its name
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 python_maximum_signature_line_length = 100
