@@ -31,6 +31,8 @@ autodoc_preserve_defaults = True  # a constant by its name
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 python_maximum_signature_line_length = 100
+# Public classes that users construct. Objects of the others come from functions and methods.
+CONSTRUCTED = {"dragoman.Result", "dragoman.RunFolder"}
 
 
 def setup(app: Sphinx) -> None:
@@ -40,8 +42,7 @@ def setup(app: Sphinx) -> None:
         reference.write(ROOT / "docs" / "reference")
 
     def without_fields(_: Sphinx, what: str, *others: object) -> tuple[str, str] | None:
-        # Objects of these classes come from functions and methods, so their constructors are not shown.
-        return ("", "") if what == "class" and others[-2] else None
+        return ("", "") if what == "class" and others[-2] and others[0] not in CONSTRUCTED else None
 
     def without_aliases(_: Sphinx, what: str, *others: list[str]) -> None:
         lines = others[-1]
