@@ -35,19 +35,27 @@ python_maximum_signature_line_length = 100
 CONSTRUCTED = {"dragoman.Result", "dragoman.RunFolder"}
 
 
+def write_reference(app: Sphinx) -> None:
+    """Write the pages that are made from the code."""
+    from tools import reference
+
+    reference.write(ROOT / "docs" / "reference")
+
+
+def hide_constructor(
+    app: Sphinx, kind: str, name: str, value: object, options: object, signature: str | None, annotation: str | None
+) -> tuple[str, str] | None:
+    """Return an empty signature for a class whose objects are not created by users."""
+    return ("", "") if kind == "class" and signature and name not in CONSTRUCTED else None
+
+
+def remove_aliases(app: Sphinx, kind: str, name: str, value: object, options: object, lines: list[str]) -> None:
+    """Remove what named tuples have instead of docstrings of their fields."""
+    lines[:] = [line for line in lines if not line.startswith("Alias for field number")]
+
+
 def setup(app: Sphinx) -> None:
-    def write(_: Sphinx) -> None:
-        from tools import reference
-
-        reference.write(ROOT / "docs" / "reference")
-
-    def without_fields(_: Sphinx, what: str, *others: object) -> tuple[str, str] | None:
-        return ("", "") if what == "class" and others[-2] and others[0] not in CONSTRUCTED else None
-
-    def without_aliases(_: Sphinx, what: str, *others: list[str]) -> None:
-        lines = others[-1]
-        lines[:] = [line for line in lines if not line.startswith("Alias for field number")]  # of named tuples
-
-    app.connect("builder-inited", write)
-    app.connect("autodoc-process-docstring", without_aliases)
-    app.connect("autodoc-process-signature", without_fields)
+    """Connect the functions above to the events of Sphinx."""
+    app.connect("builder-inited", write_reference)
+    app.connect("autodoc-process-docstring", remove_aliases)
+    app.connect("autodoc-process-signature", hide_constructor)

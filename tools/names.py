@@ -17,7 +17,7 @@ from typing import NamedTuple
 from rich.console import Console
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("dragoman", "phrasebook", "benchmarks", "tools", "tests")
+FOLDERS = ("dragoman", "phrasebook", "benchmarks", "tools", "tests", "docs")
 # A variable, parameter, attribute or function is named for what it holds or does.
 EMPTY = frozenset("asked each every found given known made others said some those told".split())
 EMPTY_FUNCTIONS = EMPTY | {"always", "kept"}
