@@ -109,8 +109,8 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--core", type=int, help="processor to compute on (default: the last one)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
     options = parser.parse_args(arguments)
-    if options.rounds < 1 or options.rounds % 2:
-        parser.error("--rounds is an even number")
+    if options.rounds < 2 or options.rounds % 2:
+        parser.error("--rounds must be an even number, at least 2")
     return options
 
 

@@ -110,10 +110,11 @@ def test_an_unknown_commit_is_one_line(capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize("rounds", ["0", "-2", "3"])
-def test_rounds_are_an_even_number(rounds: str) -> None:
+def test_rounds_are_an_even_number(rounds: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as raised:
         parsed(["--against", "HEAD", "--rounds", rounds])
     assert raised.value.code == 2
+    assert capsys.readouterr().err.endswith("--rounds must be an even number, at least 2\n")
 
 
 @pytest.mark.slow
