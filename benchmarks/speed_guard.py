@@ -155,7 +155,7 @@ def run(options: argparse.Namespace, console: Console) -> list[Row]:
     with (
         tempfile.TemporaryDirectory() as name,
         checkout(options.against, Path(name) / "checkout") as other,
-        started({"this commit": ROOT, "the other commit": other}, Path(name), options) as pairs,
+        start_workers({"this commit": ROOT, "the other commit": other}, Path(name), options) as pairs,
     ):
         jobs_here, jobs_there = (pairs[0][commit].jobs for commit in ORDERS[0])
         jobs = [job for job in jobs_here if job in jobs_there and all(word in job for word in options.only)]
@@ -170,7 +170,9 @@ def run(options: argparse.Namespace, console: Console) -> list[Row]:
 
 
 @contextmanager
-def started(checkouts: dict[str, Path], folder: Path, options: argparse.Namespace) -> Iterator[list[dict[str, Worker]]]:
+def start_workers(
+    checkouts: dict[str, Path], folder: Path, options: argparse.Namespace
+) -> Iterator[list[dict[str, Worker]]]:
     """Run the pairs of processes for the length of the block; yields them by commit, in the order of their start."""
     core = max(os.sched_getaffinity(0)) if options.core is None and hasattr(os, "sched_getaffinity") else options.core
     pairs: list[dict[str, Worker]] = []
@@ -178,9 +180,9 @@ def started(checkouts: dict[str, Path], folder: Path, options: argparse.Namespac
         for order in ORDERS:
             pairs.append({})
             for commit in order:
-                own = Path(tempfile.mkdtemp(dir=folder))
-                errors = stack.enter_context((own / "errors").open("w+"))
-                pairs[-1][commit] = Worker(checkouts[commit], own, options.scale, core or 0, errors)
+                worker_folder = Path(tempfile.mkdtemp(dir=folder))
+                errors = stack.enter_context((worker_folder / "errors").open("w+"))
+                pairs[-1][commit] = Worker(checkouts[commit], worker_folder, options.scale, core or 0, errors)
                 stack.callback(pairs[-1][commit].close)
         yield pairs
 
