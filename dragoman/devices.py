@@ -37,11 +37,14 @@ SMALL = 200_000_000
 # Bytes by which a training may grow before freed memory is returned to the system.
 GROWN = 3 << 28  # three quarters of a gigabyte
 
-# What glibc keeps of freed memory, by the numbers of its `mallopt`, and the variables by which a user sets that. By
-# default it returns the blocks of a large batch to the system after each operation; to map them again took up to an
-# eighth of the time of translating.
-KEPT = {-3: 32 << 20, -1: 256 << 20}  # M_MMAP_THRESHOLD: blocks of up to, the most allowed; M_TRIM_THRESHOLD: in all
-OF_USERS = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES")
+# Parameters of glibc's `mallopt` and their values in bytes: M_MMAP_THRESHOLD (-3), the size up to which blocks come
+# from the heap, at its maximum; M_TRIM_THRESHOLD (-1), the free memory that is kept at the end of the heap. By default,
+# glibc returns the blocks of a large batch after each operation; mapping them again took up to an eighth of the time of
+# translating.
+MALLOC_OPTIONS = {-3: 32 << 20, -1: 256 << 20}
+
+# Environment variables by which a user sets these parameters.
+MALLOC_VARIABLES = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES")
 
 # Instructions that add 8-bit products in 32 bits. Without one of them, x86 processors add pairs of products in 16 bits,
 # which saturate when signed weights are large.
@@ -196,11 +199,11 @@ def resident_memory() -> int:
 
 def keep_freed_memory() -> None:
     """Keep freed memory for the next operation, if the C library is glibc and the user has not set what it keeps."""
-    if any(name in os.environ for name in OF_USERS):
+    if any(name in os.environ for name in MALLOC_VARIABLES):
         return
     with suppress(AttributeError, OSError, TypeError):  # not glibc
         mallopt = ctypes.CDLL(None).mallopt
-        for parameter, size in KEPT.items():
+        for parameter, size in MALLOC_OPTIONS.items():
             mallopt(parameter, size)
 
 

@@ -250,7 +250,7 @@ for _ in range(5):
     use()
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
-    variables = {name: value for name, value in os.environ.items() if name not in devices.OF_USERS}
+    variables = {name: value for name, value in os.environ.items() if name not in devices.MALLOC_VARIABLES}
     users = {} if kept else {"MALLOC_TRIM_THRESHOLD_": "100000"}
     process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**variables, **users}
