@@ -26,7 +26,8 @@ from dragoman.training.trainer import deciding_values, reached_limits
 from dragoman.training.training import Training
 from dragoman.training.validation import Validation
 
-NEAR = 0.02  # of a score: a difference that may be the chance of the best of many validations
+# Relative difference of scores below which the loss decides: the best of many validations may be better by chance.
+METRIC_TOLERANCE = 0.02
 
 
 def finish(run: Training) -> None:
@@ -77,7 +78,7 @@ def _choose_weights(run: Training) -> list[Validation]:
     best = min(records, key=lambda share: records[share].rank(higher))
     after = records[best]
     # The weights before were chosen by the metric among many, which flatters them: where it is near, the loss decides.
-    near = abs(after.value - before.value) <= NEAR * abs(before.value)
+    near = abs(after.value - before.value) <= METRIC_TOLERANCE * abs(before.value)
     if after.as_good_as(before, higher) or (near and after.loss <= before.loss):
         _write(run, alone, share=best)
         return mixtures[best]
