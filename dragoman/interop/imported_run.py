@@ -26,10 +26,10 @@ from dragoman.search import shortlist as shortlists
 from dragoman.training.checks import complete
 from dragoman.version import __version__
 
-# What `train --finetune` takes from an imported run (docs/import.md has the measurements): batches of so many symbols,
-# padding included, with which 75 million parameters take less than 3 GB in float32.
+# Options that `train --finetune` takes from an imported run (docs/import.md has the measurements). Batches have 1,000
+# tokens with padding, with which a model of 74 million parameters takes less than 3 GB in float32.
 BATCH = {"size": 1_000, "type": "tokens"}
-# A few thousand pairs are soon known by heart.
+# Small corpora overfit within a few epochs.
 DROPOUT = LABEL_SMOOTHING = 0.1
 # The learning rate of Adam falls as models get wider (Yang et al. 2022, "Tensor programs V").
 RATE, WIDTH = 0.001, 256
@@ -70,8 +70,8 @@ def _configuration(foreign: ForeignModel, path: Path, languages: tuple[str, str]
         "run": str(path),
         "data": {"source": [languages[0]], "target": languages[1]},
         "text": {"shared_vocabulary": shared, **text},
-        "model": _with_regularization(foreign.model),
-        "training": training_of(foreign),
+        "model": _add_regularization(foreign.model),
+        "training": choose_training_options(foreign),
         "search": dict(foreign.search),
         # As other programs: of what the vocabulary does not have, nothing is written.
         "constraints": ["no_unknown"],
@@ -79,14 +79,16 @@ def _configuration(foreign: ForeignModel, path: Path, languages: tuple[str, str]
     }
 
 
-def training_of(foreign: ForeignModel) -> dict[str, Any]:
-    """The section `training`."""
+def choose_training_options(foreign: ForeignModel) -> dict[str, Any]:
+    """Return the section `training` for fine-tuning; the learning rate is inversely proportional to the width above
+    256.
+    """
     rate = RATE * min(1.0, WIDTH / foreign.model["embedding"]["size"])
     return {"batch": BATCH, "optimizer": {"kind": "adam", "learning_rate": rate}}
 
 
-def _with_regularization(model: Mapping[str, Any]) -> dict[str, Any]:
-    """The model with dropout and label smoothing, which change nothing but training."""
+def _add_regularization(model: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the model with dropout and label smoothing, which are used only in training."""
     parts = {side: {**model[side], "dropout": DROPOUT} for side in ("encoder", "decoder")}
     return {**model, **parts, "output": {"kind": "softmax", "label_smoothing": LABEL_SMOOTHING}}
 

@@ -321,7 +321,7 @@ def test_a_training_that_starts_from_it_is_bounded_and_regularized(width: int, r
     foreign = table.read(folder_of(tmp_path / "marian", PLAIN))
     imported_run.write(foreign, tmp_path / "run", ("en", "de"), "")
     wide = replace(foreign, model={**foreign.model, "embedding": {**foreign.model["embedding"], "size": width}})
-    assert imported_run.training_of(wide)["optimizer"]["learning_rate"] == rate
+    assert imported_run.choose_training_options(wide)["optimizer"]["learning_rate"] == rate
     (tmp_path / "mine.tsv").write_text("en\tde\n" + "a b\ta\n" * 3, "utf-8")
     options = {"run": str(tmp_path / "mine"), "data.dev": str(tmp_path / "mine.tsv")}
     config = starting.configure(str(tmp_path / "run"), [str(tmp_path / "mine.tsv")], options).config
