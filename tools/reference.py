@@ -41,7 +41,7 @@ def configuration() -> Iterator[str]:
 
 
 def _section(section: type[sections.Section], path: components.Path) -> Iterator[str]:
-    inner = {name: kind for name, field in section.model_fields.items() if (kind := sections.section_of(field))}
+    inner = {name: kind for name, field in section.model_fields.items() if (kind := sections.find_section_type(field))}
     rows = [
         (f"[`{name}`](#{_anchor((*path, name))})" if (*path, name) in PARTS or name in inner else f"`{name}`",)
         + (

@@ -33,7 +33,7 @@ class Section(BaseModel):
         field = cls.model_fields.get(name)
         if field is None:
             return value
-        if value is None and section_of(field):
+        if value is None and find_section_type(field):
             return {}
         if isinstance(value, Mapping) and isinstance(field.default, Spec) and "kind" not in value:
             return {"kind": field.default.kind, **value}
@@ -44,7 +44,7 @@ class Section(BaseModel):
         json_schema = handler(schema)
         keys = handler.resolve_ref_schema(json_schema)["properties"]
         for name, field in cls.model_fields.items():
-            if section_of(field):
+            if find_section_type(field):
                 keys[name] = {"anyOf": [{"$ref": keys[name].pop("$ref")}, {"type": "null"}], **keys[name]}
             elif isinstance(field.default, Spec):
                 for way in keys[name]["anyOf"]:
@@ -65,8 +65,8 @@ class _JsonSchema(GenerateJsonSchema):
 Tree = TypeVar("Tree", bound=Section)
 
 
-def section_of(field: FieldInfo) -> type[Section] | None:
-    """The type of the section at a key, if it is one."""
+def find_section_type(field: FieldInfo) -> type[Section] | None:
+    """Return the type of the section at a key, if it is one."""
     kind = field.annotation
     return kind if isinstance(kind, type) and issubclass(kind, Section) else None
 
@@ -82,7 +82,7 @@ def _holder(root: type[Section], path: Path) -> tuple[type[Section], Path]:
     length = 0
     while length < len(path) - 1:
         field = root.model_fields.get(str(path[length]))
-        inner, item = (field and section_of(field)), (field and _item(field))
+        inner, item = (field and find_section_type(field)), (field and _item(field))
         below = length + (1 if inner else 2)  # skips the index of an item
         if not (inner or item) or below >= len(path):
             return root, path[length:]
@@ -94,7 +94,7 @@ def keys_of(root: type[Section], prefix: str = "") -> Iterator[str]:
     """Yield the dotted keys of a section, and those of the sections in it."""
     for name, field in root.model_fields.items():
         yield f"{prefix}{name}"
-        if inner := section_of(field):
+        if inner := find_section_type(field):
             yield from keys_of(inner, f"{prefix}{name}.")
 
 
@@ -135,7 +135,7 @@ def _error_texts(root: type[Section], path: Path, errors: list[ErrorDetails], va
         return [f"unknown key, {hint}"]
     if errors[0]["type"] == "missing":
         return [f"required: {field.description}"]
-    inner = section_of(field)
+    inner = find_section_type(field)
     if inner is not None:
         return [f"expected the keys {', '.join(inner.model_fields)}; found {shown(value)}"]
     return explain(errors, field.annotation, value)
@@ -239,7 +239,7 @@ def notes(
         place = (*path, name)
         kinds = f": {', '.join(tables[place])}" if place in tables else ""
         yield place, f"{field.description}{kinds}"
-        inner = section_of(field)
+        inner = find_section_type(field)
         if inner is not None:
             yield from notes(inner, tables, place)
 
