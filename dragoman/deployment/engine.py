@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, final
+from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import torch
 from torch import Tensor
@@ -15,8 +15,8 @@ from dragoman.data.vocabulary import SPECIALS
 from dragoman.deployment.export_folder import ExportFolder
 from dragoman.errors import missing_library
 from dragoman.model.output.output import Distribution, Output, Readout
-from dragoman.model.predictor import Prediction, Predictor, RestrictedPredictor
-from dragoman.model.shapes import Float, Int
+from dragoman.model.predictor import Prediction, Predictor, RestrictedPredictor, SeveralSteps, StepRunner
+from dragoman.model.shapes import Bool, Float, Int
 from dragoman.model.state import select_rows
 from dragoman.run.run import Run
 
@@ -37,7 +37,9 @@ class Note(NamedTuple):
     graphs: dict[str, str]  # file: SHA-256
 
 
-VERSION = 4  # of the folder's format
+VERSION = 5  # of the folder's format
+OF_CANDIDATES = "_candidates"  # ends the names of graphs of searches among candidates
+VALUES = {"greedy": "open", "beam": "totals"}  # what graphs of several steps read of each row besides its symbol
 
 
 class Tensors(NamedTuple):
@@ -49,9 +51,9 @@ class Tensors(NamedTuple):
 
 @final
 class OnnxModel(Predictor[Tensors]):
-    """Four graphs: `start` reads a source, `step` reads a symbol for each row, `output` turns features into log P; and
-    `best`, step and output in one, gives log P of the most probable symbols alone. Those that predict are loaded when
-    they are first needed: most searches need the last one only.
+    """Several graphs: `start` reads a source, `step` reads a symbol for each row, `output` turns features into log P;
+    `best`, step and output in one, gives log P of the most probable symbols alone; `greedy` and `beam` make several
+    steps of a search, those with OF_CANDIDATES among candidates. All but the first are loaded when they are needed.
 
     Inputs and outputs share memory with torch, so that searches select rows of a state as with a torch model.
     """
@@ -61,6 +63,9 @@ class OnnxModel(Predictor[Tensors]):
         self.weights = note.weights
         self._moving = len(note.step_state)
         self._reads = ["symbols", *note.step_state, *note.source_state]
+        self._several: dict[str, _Graph] = {}
+        self._graphs = [Path(file).stem for file in note.graphs]
+        self._repeats = [f"first {name}" for name in note.step_state] + note.source_state
         self._graph = partial(_Graph, folder, threads)
         self._start = self._graph("start", ["ids", "mask"])
         self._torch_output = output
@@ -76,6 +81,14 @@ class OnnxModel(Predictor[Tensors]):
     @cached_property
     def _best(self) -> "_Graph":
         return self._graph("best", ["count", *self._reads], kept=True)
+
+    def several_steps(self, name: str) -> "_Graph":
+        """Return the graph of several steps of a search, with or without candidates."""
+        if name not in self._several:
+            value = VALUES[name.removesuffix(OF_CANDIDATES)]
+            names = ["steps", "first symbols", f"first {value}", *self._repeats, "candidates", "disallowed"]
+            self._several[name] = self._graph(name, names, kept=True)
+        return self._several[name]
 
     def begin(self, sources: tuple[SourceBatch, ...]) -> Tensors:
         (source,) = sources
@@ -109,8 +122,75 @@ class OnnxModel(Predictor[Tensors]):
             return self
         return RestrictedPredictor(self, partial(self._predict, lambda features: output.predict(Readout(features))))
 
+    def greedy_runner(self, *, candidates: bool = False) -> StepRunner | None:
+        return self._runner(_GreedyRunner, candidates=candidates)
+
+    def beam_runner(self, *, candidates: bool = False) -> StepRunner | None:
+        return self._runner(_BeamRunner, candidates=candidates)
+
+    def _runner(self, kind: "type[_Runner]", *, candidates: bool) -> StepRunner | None:
+        """Return a runner, unless the model has no graph for candidates."""
+        if candidates and f"{kind.graph}{OF_CANDIDATES}" not in self._graphs:
+            return None
+        return kind(self)
+
     def most_probable(self, count: int) -> Predictor[Tensors]:
         return RestrictedPredictor(self, partial(self._predict_best, torch.tensor([count + len(SPECIALS)])))
+
+
+class _Runner(StepRunner):
+    """Runs the graph of several steps of a search, among `candidates` or all symbols."""
+
+    graph: ClassVar[str]
+
+    def __init__(self, model: OnnxModel, candidates: tuple[Tensor, ...] = ()) -> None:
+        self._model = model
+        self._candidates = candidates
+
+    def among(self, symbols: Int[Tensor, "C"], disallowed_mask: Bool[Tensor, "B C"] | None) -> StepRunner:
+        mask = torch.zeros(1, 1, dtype=torch.bool) if disallowed_mask is None else disallowed_mask
+        disallowed = torch.zeros(mask.shape).masked_fill_(mask, float("-inf"))
+        return type(self)(self._model, (symbols, disallowed))
+
+    def _run(
+        self, steps: int, symbols: Int[Tensor, "R"], value: Tensor, state: Tensors
+    ) -> tuple[list[Tensor], Float[Tensor, "T R S"], Tensors]:
+        """Return what was chosen in each step, attention, and the following state."""
+        graph = self._model.several_steps(f"{self.graph}{OF_CANDIDATES}" if self._candidates else self.graph)
+        tensors = (torch.tensor(steps), symbols, value, *state.step_state, *state.source_state, *self._candidates)
+        results = graph(*tensors)[2:]  # without the symbols and the value of a further step
+        count = len(state.step_state)
+        *chosen, weights = results[count:]
+        return chosen, weights, state._replace(step_state=tuple(results[:count]))
+
+
+@final
+class _GreedyRunner(_Runner):
+    """Ends when half of the rows have ended, so that the others go on without them."""
+
+    graph = "greedy"
+    most_steps = 64  # a deadline is looked at in between
+
+    def __call__(
+        self, symbols: Int[Tensor, "R"], totals: Float[Tensor, "R 1"], state: Tensors, steps: int
+    ) -> SeveralSteps:
+        (chosen, log_probs), weights, following = self._run(steps, symbols, torch.ones(len(symbols)), state)
+        rows = torch.zeros_like(chosen)
+        return SeveralSteps(rows.unsqueeze(2), chosen.unsqueeze(2), log_probs.unsqueeze(2), (weights,), following)
+
+
+@final
+class _BeamRunner(_Runner):
+    """Proposes twice as many continuations as the beam is wide: that many go on, even if as many end."""
+
+    graph = "beam"
+    most_steps = 4  # more would go on longer with sentences that are done, fewer would be called more often
+
+    def __call__(
+        self, symbols: Int[Tensor, "R"], totals: Float[Tensor, "B W"], state: Tensors, steps: int
+    ) -> SeveralSteps:
+        (rows, proposed, log_probs), weights, following = self._run(steps, symbols, totals, state)
+        return SeveralSteps(rows, proposed, log_probs, (weights,), following)
 
 
 class _Graph:

@@ -12,6 +12,8 @@ import numpy as np
 
 from dragoman.data.vocabulary import SPECIALS
 
+SMALL_CONSTANT = 1024  # bytes; smaller ones stay in the graph
+PAGE = 4096
 INT8 = ["MatMul", "Gemm"]  # operations done in 8-bit integers if one operand is constant
 
 
@@ -45,15 +47,22 @@ def keep(model: Any, outputs: list[str]) -> None:
         held.extend(parts)
 
 
+def join(step: Any, output: Any) -> Any:
+    """Return the step and the output as one graph."""
+    from onnx import compose
+
+    named = compose.add_prefix(output, "output.", rename_inputs=False, rename_outputs=False)
+    return compose.merge_models(step, named, [("features", "features")])
+
+
 def with_best(step: Any, output: Any) -> Any:
     """Return the step and the output as one graph, which leaves out most symbols: it has those that are among the
     `count` most probable ones of any row, and the specials. It returns their log P, their ids in ascending order, and
     the other outputs of the step.
     """
-    from onnx import TensorProto, compose, helper, numpy_helper
+    from onnx import TensorProto, helper, numpy_helper
 
-    named = compose.add_prefix(output, "output.", rename_inputs=False, rename_outputs=False)
-    merged = compose.merge_models(step, named, [("features", "features")])
+    merged = join(step, output)
     graph, [log_probs] = merged.graph, output.graph.output
     other_outputs = [output_info.name for output_info in step.graph.output if output_info.name != "features"]
     symbols = log_probs.type.tensor_type.shape.dim[1].dim_value
@@ -103,6 +112,30 @@ def quantised(model: Any) -> Any:
         return load(path)
 
 
+def share_constants(models: Iterable[Any], file: str) -> bytes:
+    """Move the large constants of all models into one file of this name beside them, in which equal ones are stored
+    once, and return its content.
+    """
+    from onnx import TensorProto
+    from onnx.external_data_helper import set_external_data
+
+    content = bytearray()
+    offsets: dict[bytes, int] = {}
+    for model in models:
+        for tensor in _constants(model.graph):
+            data = tensor.raw_data
+            if len(data) < SMALL_CONSTANT:
+                continue
+            if data not in offsets:
+                content.extend(bytes(-len(content) % PAGE))  # so that the file can be mapped
+                offsets[data] = len(content)
+                content.extend(data)
+            set_external_data(tensor, file, offsets[data], len(data))
+            tensor.ClearField("raw_data")
+            tensor.data_location = TensorProto.EXTERNAL
+    return bytes(content)
+
+
 def read_inputs(step: Any, outputs: Iterable[str], carried: dict[str, str]) -> set[str]:
     """Return the inputs that affect these outputs, of this step or of a later one. `carried` maps an input to the
     output of the step before that it receives.
@@ -142,6 +175,14 @@ def _needed(graph: Any, outputs: Iterable[str]) -> set[str]:
             for attribute in node.attribute:
                 needed.update(name for inner in _nodes(attribute.g) for name in inner.input)
     return needed
+
+
+def _constants(graph: Any) -> Iterator[Any]:
+    """Yield the constants of a graph, and those of the loops in it."""
+    yield from graph.initializer
+    for node in graph.node:
+        for attribute in node.attribute:
+            yield from _constants(attribute.g)
 
 
 def _nodes(graph: Any) -> Iterator[Any]:

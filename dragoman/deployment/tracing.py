@@ -6,8 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.data.batch import TokenBatch
-from dragoman.deployment import graphs
+from dragoman.deployment import graphs, search_graphs
+from dragoman.deployment.engine import OF_CANDIDATES
 from dragoman.model.output.output import Readout
+from dragoman.model.output.softmax import LogLinearOutput
 from dragoman.model.seq2seq import ModelState, Seq2Seq
 from dragoman.model.state import map_tensors
 from dragoman.torch_internals import shared_onnx_registry
@@ -27,12 +29,23 @@ class Graphs(NamedTuple):
     output: Any
     step_state: list[str]
     source_state: list[str]
+    candidates: search_graphs.CandidateOutput | None  # None for an output that cannot be restricted to candidates
 
     def models(self, *, int8: bool) -> dict[str, Any]:
         """Return all graphs by name."""
         models = {"start": self.start, "step": self.step, "output": self.output}
         converted = {name: graphs.quantised(graph) if int8 else graph for name, graph in models.items()}
-        return converted | {"best": graphs.with_best(converted["step"], converted["output"])}
+        step, output = converted["step"], converted["output"]
+        carried = {name: _following(name) for name in self.step_state}
+        outputs: dict[str, search_graphs.GraphOutput] = {"": search_graphs.FullOutput(output)}
+        if self.candidates:
+            outputs[OF_CANDIDATES] = self.candidates
+        several = {
+            f"{name}{suffix}": make(step, output_of_steps, carried)
+            for name, make in (("greedy", search_graphs.greedy_steps), ("beam", search_graphs.beam_steps))
+            for suffix, output_of_steps in outputs.items()
+        }
+        return {**converted, "best": graphs.with_best(step, output), **several}
 
 
 @graphs.quietly()
@@ -51,7 +64,11 @@ def trace(model: Seq2Seq) -> Graphs:
     step = _graph(_Step(model, state), [*rows, *source_state], [*PREDICTED, *map(_following, _names(step_state))])
     features = Input("features", model.step(ids[:, 0], state).features, {0: ROWS})
     output = _graph(_Output(model), [features], ["log_probs"])
-    return _without_unread(Graphs(start, step, output, _names(step_state), _names(source_state)))
+    candidates = None
+    if isinstance(model.output, LogLinearOutput):
+        weight, bias = (part.detach().float().numpy() for part in (model.output.weight, model.output.bias))
+        candidates = search_graphs.CandidateOutput(weight, bias)
+    return _without_unread(Graphs(start, step, output, _names(step_state), _names(source_state), candidates))
 
 
 def _without_unread(traced: Graphs) -> Graphs:

@@ -88,6 +88,35 @@ class ScoredBatch(NamedTuple):
     statistics: Mapping[str, Float[Tensor, "B T"]] = {}
 
 
+class SeveralSteps(NamedTuple):
+    """Steps of a search that a model has made by itself. Of each step: the best continuations of each sentence, best
+    first, as rows within the sentence, symbols, and log P of the symbols; and attention. `state` is that after the last
+    step, of the rows that go on.
+    """
+
+    rows: Int[Tensor, "T B P"]
+    symbols: Int[Tensor, "T B P"]
+    log_probs: Float[Tensor, "T B P"]
+    attention: tuple[Float[Tensor, "T R _"], ...]
+    state: Any
+
+
+class StepRunner(ABC):
+    """Makes several steps of a search within a model, so that Python is entered once for all of them."""
+
+    most_steps: int  # in one call
+
+    @abstractmethod
+    def __call__(self, symbols: Int[Tensor, "R"], totals: Float[Tensor, "B W"], state: Any, steps: int) -> SeveralSteps:
+        """Make up to `steps` steps, given the last symbol and log P of each row; W rows belong to a sentence."""
+
+    def among(self, symbols: Int[Tensor, "C"], disallowed_mask: Bool[Tensor, "B C"] | None) -> "StepRunner":
+        """Return the same for these symbols only, in ascending order, including the specials; `disallowed_mask` are
+        those that a sentence may not have. Only of a runner for candidates.
+        """
+        raise NotImplementedError
+
+
 class Predictor(ABC, Generic[Tree]):
     """Predicts the next symbol of each row. States are opaque: a search only passes them back."""
 
@@ -118,6 +147,18 @@ class Predictor(ABC, Generic[Tree]):
         may leave out others, and keeps the log P of those that it has.
         """
         return self
+
+    def greedy_runner(self, *, candidates: bool = False) -> StepRunner | None:
+        """Makes several steps of greedy search at once; None if only single steps are possible. One for `candidates`
+        needs them first (`among`).
+        """
+        return None
+
+    def beam_runner(self, *, candidates: bool = False) -> StepRunner | None:
+        """Makes several steps at once of a beam search that keeps the best continuations that do not end, as many as a
+        sentence has rows; otherwise like `greedy_runner`.
+        """
+        return None
 
     def replace_candidates(self, candidates: Continuations, step: Prediction[Tree]) -> Continuations:
         """Replace the candidates by those that the beam chooses from: a model that spells words replaces a candidate

@@ -4,14 +4,14 @@ from bisect import insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Annotated, final
+from typing import Annotated, Any, final
 
 from pydantic import Field
 from torch import Tensor
 
 from dragoman.data.batch import SourceBatch, TokenBatch
 from dragoman.data.vocabulary import EOS
-from dragoman.model.predictor import Candidate
+from dragoman.model.predictor import Candidate, Predictor, StepRunner
 from dragoman.model.shapes import Float
 from dragoman.search.decoding import Proposals, SearchStep, SentenceBeam, Strategy
 from dragoman.search.hypothesis import FinishedHypothesis, HypothesisNode
@@ -83,6 +83,9 @@ class BestFinished(Strategy):
         """Twice the width: at least `beam_width` continuations stay open, even if `beam_width` end."""
         return 2 * self.beam_width
 
+    def runner(self, model: Predictor[Any]) -> StepRunner | None:
+        return None if self.coverage_sources else model.beam_runner()
+
     def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[SentenceBeam]) -> Proposals:
         columns = log_probs.size(2)
         totals = log_probs.new_tensor([[node.total for node in sentence.beam] for sentence in sentences])  # (B, W)
@@ -128,6 +131,9 @@ class BestFinished(Strategy):
 @dataclass(frozen=True)
 class ShrinkingBeam(BestFinished):
     """The same, but a finished hypothesis keeps its place: the beam shrinks with each hypothesis that ends."""
+
+    def runner(self, model: Predictor[Any]) -> StepRunner | None:
+        return None
 
     def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
         """Keep as many candidates as were open; those that end join the finished hypotheses. A sentence with required

@@ -2,17 +2,20 @@
 
 import time
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from dragoman.data.batch import SourceBatch
+from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
-from dragoman.model.predictor import Candidate, Prediction, Predictor
+from dragoman.model.predictor import Candidate, Prediction, Predictor, SeveralSteps, StepRunner
 from dragoman.model.shapes import Float, Int
 from dragoman.model.state import select_rows
 from dragoman.search.banks import find_contenders, group_by_progress
@@ -106,6 +109,10 @@ class Strategy(ABC):
         """How many of a row's most probable continuations may be proposed; None: any number."""
         return None
 
+    def runner(self, model: Predictor[Any]) -> StepRunner | None:
+        """Return what makes several steps of this search within the model; None if every step needs this strategy."""
+        return None
+
     def begin(self, start: HypothesisNode) -> list[HypothesisNode]:
         """Return the open hypotheses of a sentence before the first step, given the empty one."""
         return [start]
@@ -119,6 +126,10 @@ class Strategy(ABC):
         """Move open candidates into the sentence's beam, and candidates with the end symbol into `finished`. Beams may
         shrink. In the beam as passed, rows with log P -inf are padding: all sentences have equally many rows.
         """
+
+    def finish(self, sentence: SentenceBeam, candidate: Candidate, step: SearchStep) -> None:
+        """Move a candidate with the end symbol into `finished`; only of strategies with a `runner`."""
+        raise NotImplementedError
 
     @abstractmethod
     def done(self, sentence: SentenceBeam, last_step: int) -> bool:
@@ -151,6 +162,7 @@ class Decoding:
         considered = (
             None if constraint else strategy.considered
         )  # a symbol that a constraint requires may be improbable
+        self.runner = None if constraint else strategy.runner(model)
         self.model = model if considered is None else model.most_probable(considered)
         self.strategy = strategy
         self.max_steps = max_steps
@@ -170,6 +182,8 @@ class Decoding:
     def find(self, sources: tuple[SourceBatch, ...], trace: Trace | None = None) -> list[list[Hypothesis]]:
         """Return the finished hypotheses of each sentence; `trace` looks at the whole search once it is done."""
         paths = Paths(sources, self.strategy.coverage_sources)
+        if trace:
+            self.runner = None  # its rows go on with sentences that are done
         for _ in self.steps(sources, paths):
             pass
         if trace:
@@ -177,7 +191,9 @@ class Decoding:
         return paths.hypotheses([sentence.finished for sentence in self.sentences])
 
     def steps(self, sources: tuple[SourceBatch, ...], paths: Paths) -> Iterator[Prediction[Any]]:
-        """Yield the prediction of each step, after its candidates have been kept."""
+        """Yield the prediction of each step, after its candidates have been kept. Steps that the model makes by itself
+        are left out.
+        """
         sentences, length = self.sentences, 0  # those that go on, and how many symbols they have
         state = self.model.begin(sources)
         constraint_state = self.constraint.start() if self.constraint else ()
@@ -191,12 +207,17 @@ class Decoding:
         while sentences:
             if self.deadline:
                 self.deadline.check()
+            count = self._count_steps(sentences, length)
+            if self.runner and count > 1:
+                model_steps, sentences = self._run(self.runner, sentences, state, count, paths, length)
+                length, state = length + len(model_steps.symbols), model_steps.state
+                continue
             rows = [node for sentence in sentences for node in sentence.beam]  # equally many of each
             symbols = torch.tensor([node.symbol for node in rows], device=self.device)
             if self.constraint and length:  # the start symbol is not part of the translation
                 constraint_state = self.constraint.advance(symbols, constraint_state)
             prediction = self.model.predict(symbols, state)
-            step = SearchStep(paths, paths.add(rows, prediction), length + 1)
+            step = SearchStep(paths, paths.add(rows, prediction.attention, prediction.statistics), length + 1)
             max_steps = self.max_steps()
             # Required symbols have room even if the length limit is lower.
             remaining = [
@@ -225,6 +246,81 @@ class Decoding:
                 kept_rows = torch.tensor(parents, device=self.device)
                 state = self.model.reorder(state, kept_rows, kept_sentences)
                 constraint_state = select_rows(constraint_state, kept_rows)
+
+    def _count_steps(self, sentences: Sequence[SentenceBeam], length: int) -> int:
+        """Return how many steps the model may make by itself, with full beams: none in which an end is forced or
+        forbidden.
+        """
+        min_steps = self.min_steps()
+        if not self.runner or len(sentences[0].beam) < self.strategy.beam_width or length < max(min_steps, default=0):
+            return 0
+        max_steps = self.max_steps()
+        return min(self.runner.most_steps, *(max_steps[sentence.number] - length for sentence in sentences))
+
+    def _run(
+        self, runner: StepRunner, sentences: list[SentenceBeam], state: Any, count: int, paths: Paths, length: int
+    ) -> tuple[SeveralSteps, list[SentenceBeam]]:
+        """Let the model make up to `count` steps by itself, and keep their candidates as if one came after another.
+        Return the steps, with the state of the sentences that go on, and these sentences.
+        """
+        rows = [node for sentence in sentences for node in sentence.beam]
+        width = len(rows) // len(sentences)
+        symbols = torch.tensor([node.symbol for node in rows], device=self.device)
+        totals = torch.tensor([node.total for node in rows], device=self.device).view(-1, width)
+        model_steps = runner(symbols, totals, state, count)
+        refuse_nan(float(model_steps.log_probs.sum()))
+        ongoing = self._keep_steps(model_steps, sentences, rows, paths, length)
+        if ongoing and len(ongoing) < len(sentences):
+            remaining = torch.tensor(ongoing, device=self.device)
+            kept_rows = (remaining.unsqueeze(1) * width + torch.arange(width, device=self.device)).flatten()
+            model_steps = model_steps._replace(state=self.model.reorder(model_steps.state, kept_rows, remaining))
+        return model_steps, [sentences[index] for index in ongoing]
+
+    def _keep_steps(
+        self,
+        model_steps: SeveralSteps,
+        sentences: list[SentenceBeam],
+        rows: list[HypothesisNode],
+        paths: Paths,
+        length: int,
+    ) -> list[int]:
+        """Keep the candidates of steps that the model has made from these rows. Return the indices of the sentences
+        that go on. After a sentence is done, the model has made further steps with it, which are ignored.
+        """
+        width, max_steps = len(rows) // len(sentences), self.max_steps()
+        proposed = (model_steps.rows.numpy(), model_steps.symbols.numpy(), model_steps.log_probs.numpy())
+        ends = proposed[1] == EOS  # (T, B, P)
+        # The best that do not end go on, in their order: in greedy search, whatever there is.
+        kept_ranks = np.argsort(ends, axis=2, kind="stable")[:, :, :width]
+        kept = [np.take_along_axis(part, kept_ranks, 2) for part in proposed]
+        ends_by_step = defaultdict(list)
+        for number, index, rank in np.argwhere(ends[:, :, :width]).tolist():
+            ends_by_step[number].append((index, rank))
+        ongoing = list(range(len(sentences)))
+        first_rows = np.arange(0, len(rows), width)[:, None]  # of each sentence
+        totals = np.array([node.total for node in rows])
+        for number, attention in enumerate(zip(*model_steps.attention, strict=True)):
+            step = SearchStep(paths, paths.add(rows, attention), length + number + 1)
+            for index, rank in ends_by_step[number]:
+                if index in ongoing:
+                    row_in_sentence, symbol, log_prob = (part[number, index, rank].item() for part in proposed)
+                    row = index * width + row_in_sentence
+                    candidate = Candidate(row, symbol, log_prob, rows[row].total + log_prob)
+                    self.strategy.finish(sentences[index], candidate, step)
+            kept_rows, symbols, log_probs = (part[number] for part in kept)
+            parents = (first_rows + kept_rows).ravel()
+            totals = totals[parents] + log_probs.ravel()
+            values = (step.first + parents, symbols.ravel(), log_probs.ravel(), totals)
+            rows = [*map(HypothesisNode, *(part.tolist() for part in values))]
+            for index in tuple(ongoing):
+                sentence = sentences[index]
+                if sentence.finished:
+                    sentence.beam = rows[index * width : (index + 1) * width]
+                    if self.strategy.done(sentence, max_steps[sentence.number]):
+                        ongoing.remove(index)
+        for index in ongoing:
+            sentences[index].beam = rows[index * width : (index + 1) * width]
+        return ongoing
 
     def _restrict(
         self, prediction: Prediction[Any], constraint_state: Any, remaining: Sequence[int], too_early: Sequence[bool]

@@ -179,7 +179,7 @@ class BranchAndBound:
         if rules and family.length:
             constraint = rules.advance(symbols, constraint)
         prediction = model.predict(symbols, state)
-        first = paths.add(family.nodes, prediction)
+        first = paths.add(family.nodes, prediction.attention, prediction.statistics)
         self._restrict(prediction, constraint, family.length)
         going_on = defaultdict[int, list[HypothesisNode]](list)
         for candidate in self._candidates(family.nodes, prediction, constraint):

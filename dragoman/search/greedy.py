@@ -2,13 +2,13 @@
 
 from abc import ABC
 from collections.abc import Iterable, Sequence
-from typing import final
+from typing import Any, final
 
 from torch import Tensor
 
 from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import EOS
-from dragoman.model.predictor import Candidate
+from dragoman.model.predictor import Candidate, Predictor, StepRunner
 from dragoman.model.shapes import Float
 from dragoman.search.decoding import Proposals, SearchStep, SentenceBeam, Strategy
 from dragoman.search.hypothesis import FinishedHypothesis, HypothesisNode
@@ -50,10 +50,14 @@ class SingleHypothesis(Strategy, ABC):
         best = next(iter(candidates))  # the only one, or the best of several spellings
         node = step.first + best.row
         if best.symbol == EOS:
-            # Nothing is ranked by length: a score is log P of the whole.
-            sentence.finished, sentence.beam = [FinishedHypothesis(node, best.log_prob, best.total)], []
+            self.finish(sentence, best, step)
         else:
             sentence.beam = [HypothesisNode(node, best.symbol, best.log_prob, best.total, best.surface)]
+
+    def finish(self, sentence: SentenceBeam, candidate: Candidate, step: SearchStep) -> None:
+        # Nothing is ranked by length: a score is log P of the whole.
+        end = FinishedHypothesis(step.first + candidate.row, candidate.log_prob, candidate.total)
+        sentence.finished, sentence.beam = [end], []
 
     def done(self, sentence: SentenceBeam, last_step: int) -> bool:
         return bool(sentence.finished)
@@ -66,6 +70,9 @@ class GreedyStrategy(SingleHypothesis):
     @property
     def considered(self) -> int:
         return 1
+
+    def runner(self, model: Predictor[Any]) -> StepRunner | None:
+        return model.greedy_runner()
 
     def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[SentenceBeam]) -> Proposals:
         best, columns = log_probs.max(2)  # (B, 1), since each sentence has one row

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dragoman.data.batch import SourceBatch
-from dragoman.model.predictor import Prediction
 from dragoman.model.shapes import Float
 from dragoman.search.ranking import coverage
 
@@ -137,21 +137,26 @@ class Paths:
         self._statistics: dict[str, _Rows] = {}
         self._coverage = _Coverage(sources, coverage_sources) if coverage_sources else None
 
-    def add(self, rows: Sequence[HypothesisNode], prediction: Prediction[Any]) -> int:
-        """Add a step, from the input of its rows and the prediction made from it. Returns the number of its first
-        node; the others follow in order.
+    def add(
+        self,
+        rows: Sequence[HypothesisNode],
+        attention: tuple[Float[Tensor, "R _"], ...],
+        statistics: Mapping[str, Float[Tensor, "R"]] = MappingProxyType({}),
+    ) -> int:
+        """Add a step: the input of its rows, their attention on each source, and their statistics. Returns the number
+        of its first node; the others follow in order.
         """
         first = len(self.nodes)
         self.nodes.extend(rows)
         if not first:
-            self._attention = [_Rows() for _ in prediction.attention]
-            self._statistics = {name: _Rows() for name in prediction.statistics}
-        for held, weights in zip(self._attention, prediction.attention, strict=True):
+            self._attention = [_Rows() for _ in attention]
+            self._statistics = {name: _Rows() for name in statistics}
+        for held, weights in zip(self._attention, attention, strict=True):
             held.add(weights)
         for name, held in self._statistics.items():
-            held.add(prediction.statistics[name].unsqueeze(1))
+            held.add(statistics[name].unsqueeze(1))
         if self._coverage:
-            self._coverage.add(rows, prediction.attention, first)
+            self._coverage.add(rows, attention, first)
         return first
 
     def path(self, node: int) -> list[int]:

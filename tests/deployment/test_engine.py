@@ -63,7 +63,7 @@ def quick(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         graph.doc_string = "again"
     start, step, output = graphs
     monkeypatch.setattr(
-        tracing, "trace", lambda model: tracing.Graphs(start, step, output, note.step_state, note.source_state)
+        tracing, "trace", lambda model: tracing.Graphs(start, step, output, note.step_state, note.source_state, None)
     )
 
 
@@ -306,6 +306,8 @@ def test_graphs_have_the_threads_of_the_run_and_these_wait_asleep(monkeypatch: p
     monkeypatch.setattr(runtime, "InferenceSession", session)
     translator = dragoman.load(run, engine="onnx", device=DeviceConfig(threads=3))
     assert translator.translate(["one two"])[0].text == "deux un"
-    assert seen == ["start", "best"]
+    assert seen == ["start", "best", "beam"]
+    assert translator.translate(["one two"], search="greedy")[0].text == "deux un"
+    assert seen == ["start", "best", "beam", "greedy"]
     assert translator.translate(["one two"], prefix=["trois"])[0].text.startswith("trois")
-    assert seen == ["start", "best", "step", "output"]
+    assert seen == ["start", "best", "beam", "greedy", "step", "output"]

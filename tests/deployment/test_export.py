@@ -1,8 +1,10 @@
 """Every kind of model gives the same in ONNX Runtime as in torch; what cannot be exported is refused in one line."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -13,15 +15,19 @@ pytest.importorskip("onnxruntime")
 
 from dragoman.data.batch import TokenBatch
 from dragoman.deployment import tracing
-from dragoman.deployment.engine import VERSION, Note, OnnxModel
+from dragoman.deployment.engine import VERSION, Note, OnnxModel, Precision
 from dragoman.model.attention.normalizers import NORMALIZERS
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.bridge import BRIDGES
 from dragoman.model.decoder.timing import TIMINGS
+from dragoman.model.predictor import Predictor, RestrictedPredictor
 from dragoman.model.readout import READOUTS
 from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
+from dragoman.search.beam import Beam
+from dragoman.search.greedy import Greedy
+from dragoman.search.shortlist import ShortlistPredictor
 from tests.builders import build_model, sentences
 
 SELF = {"kind": "self_attention", "size": 8, "layers": 1, "heads": 2}
@@ -134,11 +140,12 @@ MODELS |= {kind: {"score": kind} for kind in SCORES if kind not in HAVE}
 def of(tmp_path: Path, model: Seq2Seq, *, int8: bool = False) -> OnnxModel:
     """The model as it is exported into a folder."""
     graphs = tracing.trace(model)
+    files = {}
     for name, graph in graphs.models(int8=int8).items():
         (tmp_path / f"{name}.onnx").write_bytes(graph.SerializeToString())
-    note = Note(
-        VERSION, "", "", "int8" if int8 else "float32", model.start_id, graphs.step_state, graphs.source_state, {}
-    )
+        files[f"{name}.onnx"] = ""
+    precision: Precision = "int8" if int8 else "float32"
+    note = Note(VERSION, "", "", precision, model.start_id, graphs.step_state, graphs.source_state, files)
     return OnnxModel(tmp_path, note, 1, lambda: model.output)
 
 
@@ -180,6 +187,36 @@ def differences(model: Seq2Seq, exported: OnnxModel, source: TokenBatch) -> list
     return differing
 
 
+def assert_the_same_searches(exported: OnnxModel, source: TokenBatch) -> None:
+    """Searches whose steps are made in a graph find the same as those that make single steps."""
+    single_steps: Predictor[Any] = RestrictedPredictor(exported, exported.predict)
+    state = exported.begin((source,))
+    allowed = torch.ones_like(exported.predict(source.ids[:, 0], state).log_probs, dtype=torch.bool)
+    allowed[:, 5] = allowed[0, 6] = False
+    pairs: list[tuple[Predictor[Any], Predictor[Any]]] = [
+        (single_steps, exported),
+        (ShortlistPredictor(single_steps, allowed), ShortlistPredictor(exported, allowed)),
+    ]
+    assert all(predictor.greedy_runner() and predictor.beam_runner() for _, predictor in pairs)
+    searches = (
+        Greedy(),
+        Greedy(length_ratio=0.0, length_margin=3, min_length_margin=2),
+        Beam(size=3),
+        Beam(size=3, normalization="none", length_margin=30),
+        Beam(size=2, min_length_margin=3, length_margin=4),
+        Beam(size=1),
+    )
+    for search, predictors in product(searches, pairs):
+        n_best = min(2, search.width)
+        wanted, got = (search(predictor, (source,), n_best, 1) for predictor in predictors)
+        for expected, hypotheses in zip(wanted, got, strict=True):
+            for one, other in zip(expected, hypotheses, strict=True):
+                assert one.symbols == other.symbols
+                np.testing.assert_allclose(other.log_probs, one.log_probs, rtol=1e-4, atol=1e-5)
+                np.testing.assert_allclose(other.score, one.score, rtol=1e-4, atol=1e-5)
+                np.testing.assert_allclose(other.attention, one.attention, atol=1e-5)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", MODELS)
 def test_every_kind_of_model_gives_the_same_in_onnx_runtime(kind: str, tmp_path: Path) -> None:
@@ -188,6 +225,7 @@ def test_every_kind_of_model_gives_the_same_in_onnx_runtime(kind: str, tmp_path:
     assert exported.start_id == model.start_id
     for source in (sentences([4, 5, 6], [7], [8, 4]), sentences([]), sentences([4] * 20, width=30)):
         assert max(differences(model, exported, source)) < 1e-5
+        assert_the_same_searches(exported, source)
 
 
 @pytest.mark.slow

@@ -5,17 +5,11 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
-from dragoman.model.predictor import Prediction
 from dragoman.search import hypothesis
 from dragoman.search.beam import Beam
 from dragoman.search.hypothesis import LEAST, ROOT, FinishedHypothesis, Hypothesis, HypothesisNode, Paths, start_node
 from tests.builders import build_model, sentences
-
-
-def step(*attention: Tensor) -> Prediction[None]:
-    return Prediction(torch.zeros(len(attention[0]), 7), attention, None)
 
 
 def test_a_hypothesis_is_read_off_from_its_end() -> None:
@@ -23,10 +17,10 @@ def test_a_hypothesis_is_read_off_from_its_end() -> None:
     paths = Paths((sentences([4, 5], [6]), sentences([], [7])))
     attention = torch.arange(18).view(3, 2, 3) / 16  # of three steps
     other = torch.tensor([[0.5, 0.0], [0.25, 0.75]])
-    node = paths.add([start_node(2)] * 2, step(attention[0], other))
+    node = paths.add([start_node(2)] * 2, (attention[0], other))
     prefix = [HypothesisNode(node + 1, 4, -0.5, -0.5), HypothesisNode(node, 5, -1.0, -1.0)]
-    second = paths.add(prefix, step(attention[1], other))
-    third = paths.add([HypothesisNode(second, 6, -2.0, -2.5)], step(attention[2, :1], other[:1]))
+    second = paths.add(prefix, (attention[1], other))
+    third = paths.add([HypothesisNode(second, 6, -2.0, -2.5)], (attention[2, :1], other[:1]))
     ((one,), (two, three)) = paths.hypotheses(
         [
             [FinishedHypothesis(second + 1, -0.25, -1.25)],
@@ -49,11 +43,11 @@ def test_coverage_is_that_of_the_way_to_each_row() -> None:
     sources = sentences([4, 5], [6]), sentences([]), sentences([7], [8, 9])
     paths = Paths(sources, [0, 2])
     attention = torch.rand(3, 3, 2, 3) / 2  # of three steps and sources
-    first = paths.add([start_node(2)] * 2, step(*attention[0]))
+    first = paths.add([start_node(2)] * 2, tuple(attention[0]))
     second = paths.add(
-        [HypothesisNode(first + 1, 4, 0.0, 0.0), HypothesisNode(first, 5, 0.0, 0.0)], step(*attention[1])
+        [HypothesisNode(first + 1, 4, 0.0, 0.0), HypothesisNode(first, 5, 0.0, 0.0)], tuple(attention[1])
     )
-    third = paths.add([HypothesisNode(second, 6, 0.0, 0.0)] * 2, step(*attention[2]))
+    third = paths.add([HypothesisNode(second, 6, 0.0, 0.0)] * 2, tuple(attention[2]))
     coverages = [paths.coverage(third), paths.coverage(third + 1)]
     expected = []
     for row in range(2):
@@ -68,7 +62,7 @@ def test_attention_of_many_steps_stays_in_its_order() -> None:
     paths, steps = Paths((sentences([4, 5]),)), 5 * LEAST
     node = ROOT
     for number in range(steps):
-        node = paths.add([HypothesisNode(node, 4, 0.0, 0.0)], step(torch.full((1, 3), float(number))))
+        node = paths.add([HypothesisNode(node, 4, 0.0, 0.0)], (torch.full((1, 3), float(number)),))
     ((hypotheses,),) = paths.hypotheses([[FinishedHypothesis(node, 0.0, 0.0)]])
     assert hypotheses.attention[0][:, 0].tolist() == list(range(steps))
 

@@ -1,0 +1,281 @@
+"""ONNX graphs that make several steps of a search in one call: a loop around the step and the output of a model.
+
+Python is entered once in several steps, and of the probabilities of all symbols only the best leave the graph.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.data.vocabulary import BOS, EOS, PAD
+from dragoman.deployment.graphs import join
+
+LAST = np.array([-1])
+
+
+class _Builder:
+    """Appends operations to a graph. Each call appends one and returns the name of its result."""
+
+    def __init__(self, graph: Any) -> None:
+        self.graph = graph
+
+    def __call__(self, operation: str, *inputs: str, name: str = "", **attributes: Any) -> str:
+        return self.several(operation, *inputs, names=[name], **attributes)[0]
+
+    def several(self, operation: str, *inputs: str, names: list[str], **attributes: Any) -> list[str]:
+        """Append an operation with several results; those without a name get one."""
+        from onnx import helper
+
+        count = len(self.graph.node)
+        outputs = [name or f"search.{count}.{place}" for place, name in enumerate(names)]
+        self.graph.node.append(helper.make_node(operation, inputs, outputs, **attributes))
+        return outputs
+
+    def constant(self, value: Any) -> str:
+        from onnx import numpy_helper
+
+        name = f"search.constant.{len(self.graph.initializer)}"
+        self.graph.initializer.append(numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+    def best(self, values: str, count: str) -> tuple[str, str]:
+        """Append the search for the largest values of the last axis: the values, and their places."""
+        largest, places = self.several("TopK", values, count, names=["", ""], axis=-1)
+        return largest, places
+
+    def pick(self, values: str, places: str, name: str = "") -> str:
+        return self("GatherElements", values, places, name=name, axis=1)
+
+
+class GraphOutput(ABC):
+    """What gives log P of the symbols in a step; `inputs` are those that a graph needs for it, with their types."""
+
+    inputs: ClassVar[dict[str, str]] = {}
+    size: int  # of the vocabulary
+
+    @abstractmethod
+    def join(self, step: Any) -> Any:
+        """Return a copy of a step with this output, or to which it will be appended."""
+
+    @abstractmethod
+    def prepare(self, graph: _Builder) -> None:
+        """Append what is the same in all steps: the number of `columns`, one for each symbol."""
+
+    @abstractmethod
+    def predict(self, body: _Builder) -> str:
+        """Append log P of each row and column, where that is missing, and return its name."""
+
+    @abstractmethod
+    def symbols(self, body: _Builder, columns: str) -> str:
+        """Append the symbols of these columns."""
+
+
+@final
+class FullOutput(GraphOutput):
+    """The graph of an output, with a column for each of the symbols."""
+
+    def __init__(self, graph: Any) -> None:
+        self._graph = graph
+        [log_probs] = graph.graph.output
+        self.size = log_probs.type.tensor_type.shape.dim[1].dim_value
+
+    def join(self, step: Any) -> Any:
+        return join(step, self._graph)
+
+    def prepare(self, graph: _Builder) -> None:
+        graph("Identity", graph.constant(np.array([self.size])), name="columns")
+
+    def predict(self, body: _Builder) -> str:
+        return "log_probs"
+
+    def symbols(self, body: _Builder, columns: str) -> str:
+        return columns
+
+
+@final
+class CandidateOutput(GraphOutput):
+    """A softmax of `W features + b` over candidates alone, with W (V, F) and b (V). Further inputs of the graph are the
+    symbols that are `candidates` (C), in ascending order, and what is `disallowed` (B, C) or (1, 1): -inf for those
+    that are candidates of other sentences only, otherwise 0.
+    """
+
+    inputs: ClassVar[dict[str, str]] = {"candidates": "INT64", "disallowed": "FLOAT"}
+
+    def __init__(self, weight: NDArray[np.float32], bias: NDArray[np.float32]) -> None:
+        self._weight = weight
+        self._bias = bias
+        self.size = len(bias)
+
+    def join(self, step: Any) -> Any:
+        joined = type(step)()
+        joined.CopyFrom(step)
+        return joined
+
+    def prepare(self, graph: _Builder) -> None:
+        graph("Gather", graph.constant(self._weight), "candidates", name="candidates.weight", axis=0)
+        graph("Gather", graph.constant(self._bias), "candidates", name="candidates.bias")
+        graph("Shape", "candidates", name="columns")
+        graph("Unsqueeze", "disallowed", graph.constant(np.array([1])), name="disallowed in rows")
+
+    def predict(self, body: _Builder) -> str:
+        logits = body("Gemm", "features", "candidates.weight", "candidates.bias", transB=1)
+        by_sentence = body("Reshape", logits, "rows of sentences")  # (B, W, C)
+        normalized = body("LogSoftmax", body("Add", by_sentence, "disallowed in rows"), axis=-1)
+        return body("Reshape", normalized, body("Shape", logits))
+
+    def symbols(self, body: _Builder, columns: str) -> str:
+        return body("Gather", "candidates", columns)
+
+
+def greedy_steps(step: Any, output: GraphOutput, carried: dict[str, str]) -> Any:
+    """Return a graph of up to `steps` steps of greedy search; it stops when half of its rows have ended (if there is
+    one row, when that has ended). `carried` maps inputs of the step to the outputs that are their next values.
+
+    It returns the next symbols and the state after the last step, the symbols chosen in each step and their log P (T,
+    R), and attention (T, R, S). A row that has ended goes on like the others; what it chooses then has no meaning.
+    """
+
+    def prepare(graph: _Builder) -> None:
+        one = graph("Identity", graph.constant(np.array([1])), name="count")
+        graph("Concat", graph("Shape", "first symbols"), one, graph.constant(LAST), name="rows of sentences", axis=0)
+
+    def choose(body: _Builder) -> None:
+        log_probs, symbols = _most_probable(body, output)
+        best, place = body.best(log_probs, "count")
+        last = body.constant(LAST)
+        chosen = body("Squeeze", body.pick(symbols, place), last, name="symbol")
+        body("Squeeze", best, last, name="log_prob")
+        body("Identity", chosen, name="next.symbols")
+        ends = body("Equal", chosen, body.constant(np.array(EOS)))
+        still_open = body("Where", ends, body.constant(np.float32(0)), "open", name="next.open")
+        body("Greater", body("ReduceMean", still_open, keepdims=0), body.constant(np.float32(0.5)), name="go_on")
+
+    return _loop(step, output, carried, "open", prepare, choose, {"symbol": "INT64", "log_prob": "FLOAT"})
+
+
+def beam_steps(step: Any, output: GraphOutput, carried: dict[str, str]) -> Any:
+    """Return a graph of `steps` steps of beam search. `totals` (B, W) are log P of its rows so far.
+
+    It returns the next symbols and totals, and the state after the last step; of each step the P = 2 W best
+    continuations of each sentence, as rows within the sentence, symbols and log P (T, B, P), best first; and attention
+    (T, R, S). The rows of the next step are the best continuations that do not end: at most W of them do.
+    """
+
+    def prepare(graph: _Builder) -> None:
+        width = graph("Shape", "first totals", start=1, name="width")
+        graph("Add", width, width, name="count")
+        last = graph.constant(LAST)
+        graph("Concat", graph("Shape", "first totals"), last, name="rows of sentences", axis=0)
+        graph("Concat", graph("Shape", "first totals", end=1), last, name="sentences", axis=0)
+        starts = graph("Range", graph.constant(np.array(0)), graph("Size", "first totals"), graph("Squeeze", "width"))
+        graph("Unsqueeze", starts, last, name="first rows")
+
+    def choose(body: _Builder) -> None:
+        log_probs, symbols = _most_probable(body, output)
+        last = body.constant(LAST)
+        # All continuations of the rows of a sentence side by side.
+        row_width = body("Shape", log_probs, start=1)
+        continued = body("Add", body("Reshape", log_probs, "rows of sentences"), body("Unsqueeze", "totals", last))
+        totals, places = body.best(body("Reshape", continued, "sentences"), "count")
+        proposed = body.pick(body("Reshape", symbols, "sentences"), places, name="symbol")
+        body.pick(body("Reshape", log_probs, "sentences"), places, name="log_prob")
+        rows = body("Div", places, row_width, name="row")
+        # Those that do not end go on, however improbable they are.
+        possible = body("Max", totals, body.constant(np.finfo(np.float32).min))
+        ends = body("Equal", proposed, body.constant(np.array(EOS)))
+        _, kept = body.best(body("Where", ends, body.constant(np.float32(-np.inf)), possible), "width")
+        body.pick(totals, kept, name="next.totals")
+        body("Reshape", body.pick(proposed, kept), last, name="next.symbols")
+        parents = body("Reshape", body("Add", body.pick(rows, kept), "first rows"), last)
+        for name in carried.values():
+            body("Gather", name, parents, name=f"kept.{name}")
+        body("Identity", "continue", name="go_on")
+
+    moved = {name: f"kept.{following}" for name, following in carried.items()}
+    chosen = {"row": "INT64", "symbol": "INT64", "log_prob": "FLOAT"}
+    return _loop(step, output, moved, "totals", prepare, choose, chosen)
+
+
+def _most_probable(body: _Builder, output: GraphOutput) -> tuple[str, str]:
+    """Append the `count` most probable symbols of each row that a translation may contain: log P and ids. The symbols
+    that none contains may come last, with log P of -inf.
+    """
+    forbidden = np.zeros(output.size, np.float32)
+    forbidden[PAD : BOS + 1] = -np.inf
+    more = body("Add", "count", body.constant(np.array([BOS + 1 - PAD])))
+    log_probs, columns = body.best(output.predict(body), body("Min", more, "columns"))
+    symbols = output.symbols(body, columns)
+    return body("Add", log_probs, body("Gather", body.constant(forbidden), symbols)), symbols
+
+
+class _Carried(NamedTuple):
+    """A tensor that goes from step to step: its names as a step reads it and as it returns it, and its type."""
+
+    name: str
+    following: str
+    kind: str
+
+
+def _loop(
+    step: Any,
+    output: GraphOutput,
+    carried: dict[str, str],
+    value: str,
+    prepare: Callable[[_Builder], None],
+    choose: Callable[[_Builder], None],
+    chosen: dict[str, str],
+) -> Any:
+    """Return a graph that repeats the step, the output and what `choose` appends to them, which decides by `go_on`
+    whether another step follows. What `prepare` appends is computed once before.
+
+    From step to step go the symbols, a further `value` of each row, and the state, whose inputs and outputs of the step
+    are `carried`. The graph returns these after the last step, and of all steps what was `chosen`, by name and type,
+    and attention.
+    """
+    from onnx import TensorProto, helper
+
+    def declare(name: str, kind: str, axes: list[str] | None = None) -> Any:
+        return helper.make_tensor_value_info(name, TensorProto.DataType.Value(kind), axes)
+
+    merged = output.join(step)
+    body = merged.graph
+    kinds = {read.name: TensorProto.DataType.Name(read.type.tensor_type.elem_type) for read in body.input}
+    moving = [_Carried("symbols", "next.symbols", "INT64"), _Carried(value, f"next.{value}", "FLOAT")]
+    moving += [_Carried(name, following, kinds[name]) for name, following in carried.items()]
+    sources = [read for read in body.input if read.name not in {tensor.name for tensor in moving}]
+    by_step = {**chosen, "weights": "FLOAT"}
+    choose(_Builder(body))
+    for name in by_step:  # a result of the step may be the value of the next one, too
+        body.node.append(helper.make_node("Identity", [name], [f"{name} of step"]))
+    for field in (body.input, body.output, body.value_info):
+        del field[:]
+    body.input.extend([declare("iteration", "INT64", []), declare("continue", "BOOL", [])])
+    body.input.extend(declare(tensor.name, tensor.kind) for tensor in moving)
+    body.output.append(declare("go_on", "BOOL", []))
+    body.output.extend(declare(tensor.following, tensor.kind) for tensor in moving)
+    body.output.extend(declare(f"{name} of step", kind) for name, kind in by_step.items())
+    further_inputs = [declare(name, kind) for name, kind in output.inputs.items()]
+    first, last = ([f"{place} {tensor.name}" for tensor in moving] for place in ("first", "last"))
+    loop = helper.make_node("Loop", ["steps", "", *first], [*last, *by_step], body=body)
+    graph = helper.make_graph(
+        [],
+        "search",
+        [
+            declare("steps", "INT64", []),
+            *(declare(name, tensor.kind) for name, tensor in zip(first, moving, strict=True)),
+            *sources,
+            *further_inputs,
+        ],
+        [
+            *(declare(name, tensor.kind) for name, tensor in zip(last, moving, strict=True)),
+            *(declare(name, kind) for name, kind in by_step.items()),
+        ],
+    )
+    prepare(_Builder(graph))
+    output.prepare(_Builder(graph))
+    graph.node.append(loop)
+    merged.graph.CopyFrom(graph)
+    return merged
