@@ -8,12 +8,15 @@ from dragoman.data.language import is_only_text
 from dragoman.deployment import tracing
 from dragoman.deployment.engine import VERSION, Note, Precision, folder_of, needed
 from dragoman.deployment.export_folder import name_weights
+from dragoman.deployment.graphs import share_constants
 from dragoman.errors import UserError
 from dragoman.files.reading import compute_sha256
 from dragoman.files.writing import write_atomically
 from dragoman.model.decoder.decoder_input import PreviousSymbol
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.run import Run
+
+CONSTANTS = "constants.bin"  # beside the graphs, which share it
 
 
 def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
@@ -35,12 +38,14 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
         graphs = tracing.trace(model)
     except torch.onnx.OnnxExporterError as error:
         raise UserError(f"{run.folder.path}: this model cannot be exported ({str(error).splitlines()[0]})") from error
+    models = graphs.models(int8=int8)
+    contents = {CONSTANTS: share_constants(models.values(), CONSTANTS)}
+    contents |= {f"{name}.onnx": model.SerializeToString() for name, model in models.items()}
     files = {}
-    for name, graph in graphs.models(int8=int8).items():
-        file = folder.path / f"{name}.onnx"
-        with write_atomically(file, "wb") as output:
-            output.write(graph.SerializeToString())
-        files[file.name] = compute_sha256(file)
+    for name, content in contents.items():
+        with write_atomically(folder.path / name, "wb") as output:
+            output.write(content)
+        files[name] = compute_sha256(folder.path / name)
     precision: Precision = "int8" if int8 else "float32"
     note = Note(
         VERSION,

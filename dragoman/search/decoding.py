@@ -207,8 +207,7 @@ class Decoding:
         while sentences:
             if self.deadline:
                 self.deadline.check()
-            count = self._count_steps(sentences, length)
-            if self.runner and count > 1:
+            if self.runner and (count := self._count_steps(self.runner, sentences, length)) > 1:
                 model_steps, sentences = self._run(self.runner, sentences, state, count, paths, length)
                 length, state = length + len(model_steps.symbols), model_steps.state
                 continue
@@ -247,15 +246,14 @@ class Decoding:
                 state = self.model.reorder(state, kept_rows, kept_sentences)
                 constraint_state = select_rows(constraint_state, kept_rows)
 
-    def _count_steps(self, sentences: Sequence[SentenceBeam], length: int) -> int:
+    def _count_steps(self, runner: StepRunner, sentences: Sequence[SentenceBeam], length: int) -> int:
         """Return how many steps the model may make by itself, with full beams: none in which an end is forced or
         forbidden.
         """
-        min_steps = self.min_steps()
-        if not self.runner or len(sentences[0].beam) < self.strategy.beam_width or length < max(min_steps, default=0):
+        if len(sentences[0].beam) < self.strategy.beam_width or length < max(self.min_steps(), default=0):
             return 0
         max_steps = self.max_steps()
-        return min(self.runner.most_steps, *(max_steps[sentence.number] - length for sentence in sentences))
+        return min(runner.most_steps, *(max_steps[sentence.number] - length for sentence in sentences))
 
     def _run(
         self, runner: StepRunner, sentences: list[SentenceBeam], state: Any, count: int, paths: Paths, length: int

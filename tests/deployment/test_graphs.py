@@ -1,5 +1,8 @@
 """ONNX graphs without what their outputs do not depend on."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -51,3 +54,37 @@ def test_matrices_of_one_column_stay_in_float32() -> None:
     operations = {node.op_type: node.input[1] for node in model.graph.node if node.op_type.startswith("MatMul")}
     assert operations["MatMul"] == "column"
     assert operations["MatMulInteger"].startswith("matrix")
+
+
+def test_equal_constants_of_several_graphs_are_stored_once(tmp_path: Path) -> None:
+    """Also those within a loop; small ones stay in the graph."""
+    helper, runtime = onnx.helper, pytest.importorskip("onnxruntime")
+    large, small = np.arange(300, dtype=np.float32), np.float32(2)
+
+    def model(*, in_loop: bool) -> Any:
+        constants = [
+            onnx.numpy_helper.from_array(np.asarray(part), name) for name, part in (("l", large), ("s", small))
+        ]
+        product = helper.make_node("Mul", ["l", "s"], ["product"])
+        result = helper.make_tensor_value_info("product", onnx.TensorProto.FLOAT, [300])
+        if in_loop:
+            kinds = {"number": onnx.TensorProto.INT64, "before": onnx.TensorProto.BOOL}
+            read = [helper.make_tensor_value_info(name, kind, []) for name, kind in kinds.items()]
+            go_on = helper.make_tensor_value_info("after", onnx.TensorProto.BOOL, [])
+            nodes = [product, helper.make_node("Identity", ["before"], ["after"])]
+            body = helper.make_graph(nodes, "body", read, [go_on, result], constants)
+            product = helper.make_node("Loop", ["steps", ""], ["products"], body=body)
+            result = helper.make_tensor_value_info("products", onnx.TensorProto.FLOAT, [2, 300])
+            constants = [onnx.numpy_helper.from_array(np.asarray(2), "steps")]
+        graph = helper.make_graph([product], "graph", [], [result], constants)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+
+    models = {"plain": model(in_loop=False), "loop": model(in_loop=True)}
+    content = graphs.share_constants(models.values(), "constants.bin")
+    assert content == large.tobytes()
+    (tmp_path / "constants.bin").write_bytes(content)
+    for name, shared in models.items():
+        (tmp_path / f"{name}.onnx").write_bytes(shared.SerializeToString())
+        session = runtime.InferenceSession(tmp_path / f"{name}.onnx", providers=["CPUExecutionProvider"])
+        (products,) = session.run(None, {})
+        assert np.array_equal(np.atleast_2d(products), np.tile(2 * large, (2 if name == "loop" else 1, 1)))
