@@ -46,17 +46,29 @@ MALLOC_OPTIONS = {-3: 32 << 20, -1: 256 << 20}
 # Environment variables by which a user sets these parameters.
 MALLOC_VARIABLES = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES")
 
-# Instructions that add 8-bit products in 32 bits. Without one of them, x86 processors add pairs of products in 16 bits,
-# which saturate when signed weights are large.
-DOT_PRODUCTS = ("avx512_vnni", "avx_vnni", "amx_int8")
 X86 = ("x86_64", "AMD64", "i686")
+KIND_VARIABLE = "DRAGOMAN_PROCESSOR"  # environment variable that sets the kind of processor
 
 
 class Switches(NamedTuple):
-    """The choices that depend on the kind of processor."""
+    """The choices for a kind of processor, and the instructions that it is recognized by, one of which is enough."""
 
+    instructions: tuple[str, ...]  # as torch names them
     bfloat16: bool  # train with matrix products in bfloat16
-    unsigned_int8: bool  # ONNX Runtime makes 8-bit weights unsigned, so that their sums do not saturate
+    unsigned_int8: bool  # ONNX Runtime makes 8-bit weights unsigned
+    int8_bits: int  # bits of the weights of the engine int8
+
+
+# All that depends on the kind of processor; the first kind whose instructions are there counts. x86 processors without
+# VNNI add pairs of 8-bit products in 16 bits, where sums of large signed weights saturate. Unsigned weights and weights
+# of 7 bits do not, but ONNX Runtime does not use AMX for unsigned ones, which halves the speed of batches.
+PROCESSORS = {
+    "amx": Switches(("amx_bf16", "amx_int8"), bfloat16=True, unsigned_int8=False, int8_bits=8),
+    "avx512_bf16": Switches(("avx512_bf16",), bfloat16=True, unsigned_int8=False, int8_bits=8),
+    "vnni": Switches(("avx512_vnni", "avx_vnni"), bfloat16=False, unsigned_int8=False, int8_bits=8),
+    "avx2": Switches((), bfloat16=False, unsigned_int8=True, int8_bits=7),  # every other x86 processor
+    "arm": Switches((), bfloat16=False, unsigned_int8=False, int8_bits=8),  # every processor that is not x86
+}
 
 
 class Device(NamedTuple):
@@ -119,8 +131,9 @@ def choose_config(device: str | DeviceConfig, own: DeviceConfig) -> DeviceConfig
 
 def choose(config: DeviceConfig) -> Device:
     """Return the device of the configuration, or with `auto` the best one; set this process's threads and caches.
-    UserError if cuda is requested and there is none.
+    UserError if cuda is requested and there is none, or if DRAGOMAN_PROCESSOR names no kind of processor.
     """
+    kind_of_processor()  # an unknown one is refused before anything is computed
     for variable, size in CACHES.items():
         os.environ.setdefault(variable, size)
     name = config.name
@@ -161,15 +174,23 @@ def has_bfloat16(place: torch.device) -> bool:
 
 
 def switches() -> Switches:
-    """Return the choices for this processor, by its instructions. They are all made here, since each costs speed on
-    the processors for which it is not meant: unsigned weights keep ONNX Runtime from using AMX, which halves the speed
-    of batches.
+    """Return the choices for this processor."""
+    return PROCESSORS[kind_of_processor()]
+
+
+def kind_of_processor() -> str:
+    """Return the key of PROCESSORS for this processor: the value of DRAGOMAN_PROCESSOR, or else by its instructions.
+    UserError if the variable has another value.
     """
+    if kind := os.environ.get(KIND_VARIABLE):
+        if kind not in PROCESSORS:
+            raise UserError(f'{KIND_VARIABLE}: expected one of {", ".join(PROCESSORS)}, found "{kind:.60}"')
+        return kind
+    if platform.machine() not in X86:
+        return "arm"
     features = capabilities()
-    return Switches(
-        bfloat16=any(features.get(name) for name in ("amx_bf16", "avx512_bf16")),
-        unsigned_int8=platform.machine() in X86 and not any(features.get(name) for name in DOT_PRODUCTS),
-    )
+    kinds = (kind for kind, row in PROCESSORS.items() if any(features.get(name) for name in row.instructions))
+    return next(kinds, "avx2")
 
 
 class FreedMemory:
@@ -214,7 +235,10 @@ def trim_heap() -> None:
 
 
 def processor() -> str:
-    """The features of this processor that matter for speed: its vector extension, and instructions for products."""
+    """The features of this processor that matter for speed: its vector extension, and instructions for products; and
+    the kind that DRAGOMAN_PROCESSOR sets instead.
+    """
     products = {"amx_bf16": "AMX", "avx512_bf16": "bf16", "avx512_vnni": "VNNI"}
     extensions = [name for key, name in products.items() if capabilities().get(key)]
-    return " ".join([torch.backends.cpu.get_cpu_capability(), *extensions])
+    features = " ".join([torch.backends.cpu.get_cpu_capability(), *extensions])
+    return f"{features}, as {kind_of_processor()}" if os.environ.get(KIND_VARIABLE) else features

@@ -14,7 +14,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 UNIQUE = {"_unique2", "unique_consecutive", "unique_dim"}
 WAITING = {"_linalg_check_errors", "_local_scalar_dense", "equal", "masked_select", "nonzero"} | UNIQUE
-CAPABILITIES = {"amx_bf16": "_is_amx_tile_supported", "avx512_bf16": "_is_avx512_bf16_supported"}
+CAPABILITIES = {
+    "amx_bf16": "_is_amx_tile_supported",
+    "avx512_bf16": "_is_avx512_bf16_supported",
+    "avx512_vnni": "_is_vnni_supported",
+}
 
 
 def backward_pass() -> int:
@@ -91,7 +95,7 @@ def _with_cache(build: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def capabilities() -> Mapping[str, object]:
-    """Return the processor's instruction sets by name. Versions of torch without the public function know only two."""
+    """Return the processor's instruction sets by name. Older versions of torch know only CAPABILITIES."""
     get_capabilities = getattr(torch.cpu, "get_capabilities", None)
     if get_capabilities is None:
         return {name: getattr(torch.cpu, function, bool)() for name, function in CAPABILITIES.items()}

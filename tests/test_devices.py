@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ import torch
 from dragoman import devices
 from dragoman.configuration.config import DeviceConfig
 from dragoman.configuration.config_file import ConfigError
-from dragoman.devices import EXPECTED, Device, Switches, choose, choose_config
+from dragoman.devices import EXPECTED, KIND_VARIABLE, PROCESSORS, Device, Switches, choose, choose_config
 from dragoman.errors import UserError
 from tests.golden import Golden
 
@@ -23,8 +24,9 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture(autouse=True)
-def _threads() -> Iterator[None]:
-    """The number of threads as it was."""
+def _threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The number of threads as it was, and the kind of processor as it is."""
+    monkeypatch.delenv(KIND_VARIABLE, raising=False)
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
@@ -137,33 +139,75 @@ def test_products_are_in_bfloat16_where_the_processor_has_instructions_for_it(
     instructions: dict[str, object], kind: torch.dtype, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: instructions, raising=False)
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     assert choose(DeviceConfig(name="cpu")).precision is kind
     assert choose(DeviceConfig(name="cpu", precision="float32")).precision is torch.float32
     assert choose(DeviceConfig(name="cpu", threads=2, precision="bfloat16")).precision is torch.bfloat16
 
 
 @pytest.mark.parametrize(
-    ("machine", "features", "switches"),
+    ("machine", "features", "kind"),
     [
-        ("x86_64", {"avx2": True}, Switches(bfloat16=False, unsigned_int8=True)),
-        ("x86_64", {"avx512_f": True}, Switches(bfloat16=False, unsigned_int8=True)),
-        ("x86_64", {"avx512_f": True, "avx512_bf16": True}, Switches(bfloat16=True, unsigned_int8=True)),
-        ("x86_64", {"avx2": True, "avx_vnni": True}, Switches(bfloat16=False, unsigned_int8=False)),
-        ("AMD64", {"avx512_f": True, "avx512_vnni": True}, Switches(bfloat16=False, unsigned_int8=False)),
-        ("x86_64", {"avx512_vnni": True, "avx512_bf16": True}, Switches(bfloat16=True, unsigned_int8=False)),
-        ("x86_64", {"amx_bf16": True, "amx_int8": True}, Switches(bfloat16=True, unsigned_int8=False)),
-        ("AMD64", {}, Switches(bfloat16=False, unsigned_int8=True)),
-        ("aarch64", {}, Switches(bfloat16=False, unsigned_int8=False)),
-        ("arm64", {}, Switches(bfloat16=False, unsigned_int8=False)),
+        ("x86_64", {"avx2": True}, "avx2"),
+        ("x86_64", {"avx512_f": True, "avx512_vnni": False}, "avx2"),
+        ("x86_64", {"avx2": True, "avx_vnni": True}, "vnni"),
+        ("AMD64", {"avx512_f": True, "avx512_vnni": True}, "vnni"),
+        ("x86_64", {"avx512_vnni": True, "avx512_bf16": True, "amx_bf16": False}, "avx512_bf16"),
+        ("x86_64", {"avx512_vnni": True, "avx512_bf16": True, "amx_bf16": True, "amx_int8": True}, "amx"),
+        ("AMD64", {}, "avx2"),
+        ("aarch64", {}, "arm"),
+        ("arm64", {}, "arm"),
     ],
 )
-def test_every_kind_of_processor_has_its_switches(
-    machine: str, features: dict[str, object], switches: Switches, monkeypatch: pytest.MonkeyPatch
+def test_a_kind_of_processor_is_recognized_by_its_instructions(
+    machine: str, features: dict[str, object], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """AVX2, AVX-512, Cooper Lake, Alder Lake, Ice Lake, Zen 4, Sapphire Rapids, one unknown to torch, Arm."""
+    """AVX2, Skylake-X, Alder Lake, Ice Lake, Zen 4, Sapphire Rapids, one unknown to torch, Arm."""
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: features, raising=False)
     monkeypatch.setattr(platform, "machine", lambda: machine)
-    assert devices.switches() == switches
+    assert devices.kind_of_processor() == kind
+    assert devices.switches() is PROCESSORS[kind]
+    monkeypatch.setenv(KIND_VARIABLE, "")
+    assert devices.kind_of_processor() == kind
+
+
+@pytest.mark.parametrize("kind", PROCESSORS)
+def test_a_kind_of_processor_can_be_set(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On any processor, the choices are those of the table."""
+    monkeypatch.setenv(KIND_VARIABLE, kind)
+    device = choose(DeviceConfig(name="cpu"))
+    assert device.precision is (torch.bfloat16 if kind in ("amx", "avx512_bf16") else torch.float32)
+    assert devices.switches().unsigned_int8 is (kind == "avx2")
+    assert devices.switches().int8_bits == (7 if kind == "avx2" else 8)
+    assert f", as {kind}), " in str(device)
+    assert not device.emulated
+    with device.autocast():
+        assert torch.equal(torch.ones(2, 2) @ torch.ones(2, 2), torch.full((2, 2), 2.0, dtype=device.precision))
+
+
+def test_an_unknown_kind_of_processor_is_refused(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
+    monkeypatch.setenv(KIND_VARIABLE, "tpu")
+    with pytest.raises(UserError, match=f"^{KIND_VARIABLE}: ") as raised:
+        choose(DeviceConfig(name="cpu", precision="float32"))
+    golden(str(raised.value))
+
+
+def test_the_documentation_has_the_table_of_processors(repository: Path) -> None:
+    section = (
+        (repository / "docs" / "speed.md").read_text("utf-8").split("## Kinds of processors\n")[1].split("\n## ")[0]
+    )
+    _, _, *rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("|")]
+    documented = {kind.strip(" `"): [choice.strip() for choice in choices] for kind, _, *choices in rows}
+    assert documented == {kind: _documented(row) for kind, row in PROCESSORS.items()}
+
+
+def _documented(row: Switches) -> list[str]:
+    """The columns for training, the engine int8 and ONNX Runtime."""
+    return [
+        "bfloat16" if row.bfloat16 else "float32",
+        str(row.int8_bits),
+        "unsigned" if row.unsigned_int8 else "signed",
+    ]
 
 
 @pytest.mark.usefixtures("_gpu")
@@ -196,6 +240,7 @@ def test_a_processor_is_told_by_its_instructions(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delattr(torch.cpu, "get_capabilities")
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True, raising=False)
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False, raising=False)
+    monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: False, raising=False)
     assert devices.processor() == "AVX512 bf16"
     monkeypatch.delattr(torch.cpu, "_is_avx512_bf16_supported")
     monkeypatch.delattr(torch.cpu, "_is_amx_tile_supported")
@@ -286,5 +331,6 @@ def test_bfloat16_that_a_processor_has_to_emulate_is_told(
     monkeypatch: pytest.MonkeyPatch, instructions: dict[str, bool], message: str
 ) -> None:
     monkeypatch.setattr(devices, "capabilities", lambda: instructions)
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     assert str(choose(DeviceConfig(name="cpu", threads=2, precision="bfloat16"))).endswith(f" threads, {message}")
     assert str(choose(DeviceConfig(name="cpu", threads=2, precision="float32"))).endswith(" threads, float32")

@@ -1,5 +1,6 @@
 """`dragoman info`: the contents of a run, or what this machine has."""
 
+import os
 import platform
 from collections.abc import Iterable
 from pathlib import Path
@@ -54,6 +55,9 @@ def _of_machine() -> Iterable[tuple[str, str]]:
     yield "dragoman", __version__
     yield "device", str(devices.choose(DeviceConfig()))
     yield "processor", f"{platform.machine()}, {devices.processor()}"
+    forced = f", set by {devices.KIND_VARIABLE}" if os.environ.get(devices.KIND_VARIABLE) else ""
+    yield "kind of processor", f"{devices.kind_of_processor()}{forced}"
+    yield "engine int8", f"weights of {devices.switches().int8_bits} bits"
     yield "ONNX int8", "unsigned weights" if devices.switches().unsigned_int8 else "signed weights"
     yield "system", platform.platform()
     yield "python", platform.python_version()

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from dragoman import devices
 from dragoman.model.linear import WeightSlice
 from dragoman.model.shapes import Float, Int
 from dragoman.torch_internals import int8_product
@@ -31,13 +32,14 @@ class Int8:
     not seen. Other weights, which are temporary, are not rounded.
 
     Processors without such instructions add pairs of products in 16 bits. There, weights are rounded to 7 bits, so that
-    the sums do not overflow.
+    the sums do not overflow (`devices.PROCESSORS`).
     """
 
     def __init__(self, model: nn.Module) -> None:
         self.parameters = set(model.parameters())
         self.rounded: dict[WeightSlice, _Rounded] = {}
-        self.largest = LARGEST if _is_exact() else LARGEST // 2
+        # oneDNN may use other instructions than the processor has (ONEDNN_MAX_CPU_ISA), so its sums are tried, too.
+        self.largest = LARGEST if devices.switches().int8_bits == 8 and _is_exact() else LARGEST // 2
 
     def __call__(self, x: Float[Tensor, "*rows _"], part: WeightSlice) -> Float[Tensor, "*rows _"]:
         if part.weight not in self.parameters:
@@ -52,7 +54,7 @@ class Int8:
 
 
 def _is_exact() -> bool:
-    """Whether this processor adds products of the largest integers without overflow."""
+    """Whether products of the largest integers are added without overflow."""
     integers = torch.full((8, 64), LARGEST, dtype=torch.int8)
     return bool((int8_product(integers, integers.t()) == 64 * LARGEST**2).all())
 

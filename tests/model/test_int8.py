@@ -8,21 +8,43 @@ import pytest
 import torch
 from torch import nn
 
+from dragoman.devices import KIND_VARIABLE, PROCESSORS
+from dragoman.model import int8
 from dragoman.model.int8 import Int8
 from dragoman.model.linear import Linear, linear, use_backend
 from tests.builders import BATCH, build_model
 
 
-def test_it_is_the_plain_product_of_what_was_rounded() -> None:
+@pytest.mark.parametrize("largest", [127, 63])
+def test_it_is_the_plain_product_of_what_was_rounded(largest: int) -> None:
     torch.manual_seed(0)
     weight, bias, x = nn.Parameter(torch.randn(6, 40)), nn.Parameter(torch.randn(6)), torch.randn(3, 40)
-    with use_backend(Int8(nn.ParameterList([weight]))), torch.no_grad():
+    way = Int8(nn.ParameterList([weight]))
+    way.largest = min(way.largest, largest)
+    with use_backend(way), torch.no_grad():
         product = linear(x, weight, bias)
-    w = (weight / weight.abs().amax(1, keepdim=True) * 127).round() * weight.abs().amax(1, keepdim=True) / 127
-    rounded = (x / x.abs().amax(1, keepdim=True) * 127).round() * x.abs().amax(1, keepdim=True) / 127
-    torch.testing.assert_close(product, rounded @ w.t() + bias, rtol=1e-5, atol=1e-5)
+    rounded_weight, rounded_x = round_rows(weight, way.largest), round_rows(x, 127)
+    torch.testing.assert_close(product, rounded_x @ rounded_weight.t() + bias, rtol=1e-5, atol=1e-5)
     error = (product - (x @ weight.t() + bias)).std() / product.std()
-    assert 1e-4 < error < 0.02, "rounded, and not by more than 8 bits"
+    assert 1e-4 < error < 2.5 / way.largest, "rounded, and not by more than these bits"
+
+
+def round_rows(matrix: torch.Tensor, largest: int) -> torch.Tensor:
+    """Round the rows of a matrix to integers up to the largest one, times a scale of each."""
+    scales = matrix.abs().amax(1, keepdim=True) / largest
+    return (matrix / scales).round() * scales
+
+
+@pytest.mark.parametrize("kind", PROCESSORS)
+def test_weights_have_the_bits_of_the_kind_of_processor(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KIND_VARIABLE, kind)
+    monkeypatch.setattr(int8, "_is_exact", lambda: True)  # as on a processor of this kind
+    layer = Linear(40, 8)
+    way = Int8(layer)
+    with use_backend(way), torch.no_grad():
+        layer(torch.randn(2, 40))
+    (rounded,) = way.rounded.values()
+    assert rounded.integers.abs().amax() == (63 if kind == "avx2" else 127)
 
 
 @pytest.mark.parametrize("shape", [(1, 40), (5, 40), (2, 3, 40)])

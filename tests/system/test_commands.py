@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dragoman import devices
 from dragoman.configuration import config_file
 from dragoman.corpus.pharaoh import pharaoh
 from tests import toy
@@ -422,7 +423,16 @@ def test_info_and_report_tell_the_same_scores_though_a_reference_is_empty(copied
 
 def test_info_alone_tells_about_the_machine(trained: Shell) -> None:
     facts = dict(re.split(r"  +", line, maxsplit=1) for line in trained("info").lines)
-    assert {"dragoman", "device", "processor", "python", "torch"} <= facts.keys()
+    assert {"dragoman", "device", "processor", "kind of processor", "python", "torch"} <= facts.keys()
+
+
+def test_info_tells_which_kind_of_processor_is_set(trained: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(devices.KIND_VARIABLE, "avx2")
+    facts = dict(re.split(r"  +", line, maxsplit=1) for line in trained("info").lines)
+    assert facts["kind of processor"] == "avx2, set by DRAGOMAN_PROCESSOR"
+    assert (facts["engine int8"], facts["ONNX int8"]) == ("weights of 7 bits", "unsigned weights")
+    monkeypatch.setenv(devices.KIND_VARIABLE, "tpu")
+    assert trained.fails("info").startswith("DRAGOMAN_PROCESSOR: expected one of ")
 
 
 def test_debug_config_prints_all_of_it(shell: Shell) -> None:
