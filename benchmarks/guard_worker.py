@@ -1,8 +1,9 @@
-"""The measured process of `make speed-guard`: `python -m benchmarks.guard_worker FOLDER SCALE`.
+"""The measured process of `make speed-guard`: `python -m benchmarks.guard_worker FOLDER SCALE DEVICE`.
 
 It runs with the code of one commit, which may be older than this file, so it uses only the command line, the public
-Python interface, and libraries. For a line with the name of a job on standard input it does one round of that job and
-answers with a line of JSON: `{"seconds": ...}`, or `{"failed": ...}` if the commit cannot do it.
+Python interface, and libraries. It first writes a line of JSON with the names of its jobs and its device. For a line
+with the name of a job on standard input it does one round of that job and answers with a line of JSON: `{"seconds":
+...}`, or `{"failed": ...}` if the commit cannot do it.
 """
 
 import http.client
@@ -20,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 PAIRS = 4_000  # of training
 LENGTH, SPREAD, SHORTEST, LONGEST = 13.8, 4.0, 4, 35  # words of a sentence, as in Multi30k
@@ -46,39 +47,81 @@ SMALL = """
   encoder: {kind: rnn, cell: gru, size: 64}
   attention: {score: additive}
   decoder: {kind: rnn, cell: gru, size: 128}"""
-MODELS = {"GRU": RECURRENT, "Transformer": TRANSFORMER, "small": SMALL}
+# As the students of Firefox, with half the layers of the encoder.
+SSRU = """
+  embedding: {size: 256, tie: all}
+  encoder: {kind: self_attention, size: 256, layers: 3, heads: 4, hidden: 1024}
+  bridge: none
+  attention: {score: scaled_dot}
+  decoder:
+    {kind: self_attention, size: 256, layers: 2, heads: 4, hidden: 1024, autoregression: ssru, positions: none,
+     alignment_layer: 1, alignment_head: 1}"""
+# As `import` writes a Transformer of Marian, half as wide and deep as OPUS-MT's.
+HALF = (
+    "kind: self_attention, size: 256, layers: 3, heads: 8, hidden: 1024, dropout: 0.1, bias: true, activation: swish, "
+    "norm: after, final_norm: false, norm_epsilon: 1.0e-06, embedding_norm: false, scale: true, positions: marian"
+)
+IMPORTED = f"""
+  start_symbol: none
+  embedding: {{size: 256, tie: all}}
+  encoder: {{{HALF}}}
+  bridge: none
+  attention: {{score: scaled_dot}}
+  decoder: {{{HALF}, alignment_head: 1}}
+  output: {{kind: softmax, label_smoothing: 0.1}}"""
+MODELS = {"GRU": RECURRENT, "Transformer": TRANSFORMER, "SSRU": SSRU, "imported": IMPORTED, "small": SMALL}
 
 CONFIG = """
 run: {run}
 data: {{source: en, target: fr, train: {corpus}/train, dev: {corpus}/dev}}
 text:
   shared_vocabulary: true
-  source: {{pretokenizer: whitespace, tokenizer: {{kind: word, vocab_size: {symbols}}}}}
-  target: {{pretokenizer: whitespace, tokenizer: {{kind: word, vocab_size: {symbols}}}}}
+  source: {{pretokenizer: {pretokenizer}, tokenizer: {tokenizer}}}
+  target: {{pretokenizer: {pretokenizer}, tokenizer: {tokenizer}}}
 model:{model}
 training: {{epochs: null, steps: {steps}, batch: {{size: 80}}}}
-search: {{kind: {search}}}
-device: {{name: cpu, threads: 1}}
-"""
+search: {search}
+device: {{name: {device}, threads: 1}}
+{more}"""
+# The search that `import` writes, with the limit of the length of all models here, which ends every translation.
+SHRINKING = "{kind: beam, size: 6, shrink: true, normalization: length, alpha: 1.0}"
+IMPORTED_OPTIONS = "constraints: [no_unknown]\nreplace_unk: false\n"
+ENGINES = {"cpu": ("torch", "int8", "onnx"), "cuda": ("torch",)}
+
+
+class Work(NamedTuple):
+    """A search over some sentences in batches."""
+
+    search: str
+    beam: int
+    rows: int  # sentences of a batch
+    sentences: int
+
+    def __str__(self) -> str:
+        return f"{self.search}, batches of {self.rows}"
+
+
+WORKS = (Work("greedy", 1, 1, 24), Work("greedy", 1, 64, 128), Work("beam 5", 5, 1, 24), Work("beam 5", 5, 64, 128))
+FEW = (WORKS[0], WORKS[3])
 
 
 class Jobs:
-    """All that is measured, by name. A job returns the seconds of one round: of the processor, but for the service, in
-    which waiting counts too.
+    """All that is measured, by name. A job returns the seconds of one round: of the processor, but on a GPU and for the
+    service, in which waiting counts too.
     """
 
-    def __init__(self, folder: Path, scale: float) -> None:
+    def __init__(self, folder: Path, scale: float, device: str = "cpu") -> None:
         self._folder = folder
         self._scale = scale
+        self._device = device
+        self._seconds = busy_seconds if device == "cpu" else wall_seconds
         self._random = random.Random(1)
         self.by_name: dict[str, Callable[[], float]] = {}
-        for model in ("GRU", "Transformer"):
+        for model, works in {"GRU": WORKS, "Transformer": WORKS, "SSRU": FEW, "imported": FEW}.items():
             self.by_name[f"{model}, training"] = partial(self._train, model)
-            for engine in ("torch", "int8", "onnx"):
-                for search, beam in (("greedy", 1), ("beam 5", 5)):
-                    for rows, count in ((1, 24), (64, 128)):
-                        name = f"{model}, {engine}, {search}, batches of {rows}"
-                        self.by_name[name] = partial(self._translate, model, engine, beam, rows, count)
+            for engine in ENGINES[device]:
+                for work in works:
+                    self.by_name[f"{model}, {engine}, {work}"] = partial(self._translate, model, engine, work)
             self.by_name[f"{model}, score"] = partial(self._score, model)
         self.by_name["small, .po of 2,000 strings"] = self._translate_messages
         self.by_name[f"small, service with {CLIENTS} clients"] = self._serve
@@ -87,18 +130,18 @@ class Jobs:
         return max(2, round(count * self._scale))
 
     def _train(self, model: str) -> float:
-        config = self._config(model, self._folder / f"trained-{time.monotonic_ns()}", self._count(40), "greedy")
-        return busy_seconds(lambda: command("train", str(config)))
+        config = self.config(model, self._folder / f"trained-{time.monotonic_ns()}", self._count(40), "greedy")
+        return self._seconds(lambda: command("train", str(config)))
 
-    def _translate(self, model: str, engine: str, beam: int, rows: int, count: int) -> float:
+    def _translate(self, model: str, engine: str, work: Work) -> float:
         translator = load(self._exported(model) if engine == "onnx" else self._run(model), engine)
-        texts = sorted(self._texts[: self._count(count)], key=len)
-        batches = [texts[begin : begin + rows] for begin in range(0, len(texts), rows)]
-        return busy_seconds(lambda: [translator.translate(batch, beam_size=beam) for batch in batches])
+        texts = sorted(self._texts[: self._count(work.sentences)], key=len)
+        batches = [texts[begin : begin + work.rows] for begin in range(0, len(texts), work.rows)]
+        return self._seconds(lambda: [translator.translate(batch, beam_size=work.beam) for batch in batches])
 
     def _score(self, model: str) -> float:
         translator, texts = load(self._run(model), "torch"), self._texts[: self._count(256)]
-        return busy_seconds(lambda: translator.score(texts, list(reversed(texts))))
+        return self._seconds(lambda: translator.score(texts, list(reversed(texts))))
 
     def _translate_messages(self) -> float:
         run, catalogue = self._run("small"), self._folder / "messages.po"
@@ -107,7 +150,7 @@ class Jobs:
         head = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n'
         catalogue.write_text("\n".join([head, *entries]), encoding="utf-8")
         output = self._folder / f"messages-{time.monotonic_ns()}.po"
-        return busy_seconds(lambda: command("translate", str(run), str(catalogue), "-o", str(output)))
+        return self._seconds(lambda: command("translate", str(run), str(catalogue), "-o", str(output)))
 
     def _serve(self) -> float:
         texts = [" ".join(text.split()[:SHORT]) for text in self._sentences(self._count(20) * CLIENTS)]
@@ -138,17 +181,49 @@ class Jobs:
             length = round(min(LONGEST, max(SHORTEST, self._random.gauss(LENGTH, SPREAD))))
             yield " ".join(f"w{self._random.randrange(SYMBOLS)}" for _ in range(length))
 
-    def _config(self, model: str, run: Path, steps: int, search: str) -> Path:
-        path = run.with_suffix(".yaml")
-        values = {"run": run, "corpus": self._corpus, "model": MODELS[model], "steps": steps, "search": search}
-        path.write_text(CONFIG.format(symbols=SYMBOLS, **values), encoding="utf-8")
+    def config(self, model: str, run: Path, steps: int, search: str) -> Path:
+        path, is_imported = run.with_suffix(".yaml"), model == "imported"
+        words = f"{{kind: word, vocab_size: {SYMBOLS}}}"
+        values = {
+            "run": run,
+            "corpus": self._corpus,
+            "pretokenizer": "punctuation" if is_imported else "whitespace",
+            "tokenizer": f"{{kind: sentencepiece, model: {self._pieces}}}" if is_imported else words,
+            "model": MODELS[model],
+            "steps": steps,
+            "search": SHRINKING if is_imported else f"{{kind: {search}}}",
+            "device": self._device,
+            "more": IMPORTED_OPTIONS if is_imported else "",
+        }
+        path.write_text(CONFIG.format(**values), encoding="utf-8")
+        return path
+
+    @property
+    def _pieces(self) -> Path:
+        """A sentencepiece model whose pieces are the words of the corpus, so that translations have their lengths."""
+        path = self._folder / "pieces.model"
+        if not path.is_file():
+            import sentencepiece
+
+            with path.open("wb") as file:
+                sentencepiece.SentencePieceTrainer.train(
+                    input=str(self._corpus / "train.en"),
+                    model_writer=file,
+                    model_type="word",
+                    vocab_size=SYMBOLS,
+                    hard_vocab_limit=False,
+                    eos_id=0,
+                    unk_id=1,
+                    bos_id=-1,
+                    minloglevel=2,
+                )
         return path
 
     @cache  # noqa: B019 (one object lives as long as the process)
     def _run(self, model: str) -> Path:
         """Train one step. Return the folder of the run, whose translations never end by themselves."""
         run = self._folder / f"run-{model}"
-        command("train", str(self._config(model, run, 1, "beam")))
+        command("train", str(self.config(model, run, 1, "beam")))
         never_end(run / "model.safetensors")
         return run
 
@@ -197,6 +272,17 @@ def busy_seconds(work: Callable[[], object]) -> float:
     return _processor_seconds() - began
 
 
+def wall_seconds(work: Callable[[], object]) -> float:
+    """Return the seconds that some work takes on a GPU, with all that it has been given to do."""
+    import torch
+
+    torch.cuda.synchronize()
+    began = time.perf_counter()
+    work()
+    torch.cuda.synchronize()
+    return time.perf_counter() - began
+
+
 def _processor_seconds() -> float:
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
@@ -232,11 +318,11 @@ def request_all(address: tuple[str, int], texts: list[str]) -> None:
 
 
 def main() -> None:
-    folder, scale = Path(sys.argv[1]), float(sys.argv[2])
+    folder, scale, device = Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    jobs = Jobs(folder, scale)
-    print(json.dumps({"jobs": list(jobs.by_name)}), file=answers, flush=True)
+    jobs = Jobs(folder, scale, device)
+    print(json.dumps({"jobs": list(jobs.by_name), "device": device}), file=answers, flush=True)
     for line in sys.stdin:
         answer: dict[str, float | str]
         try:

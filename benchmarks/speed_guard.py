@@ -1,11 +1,11 @@
 """Compare the speed of this commit with another one: `make speed-guard AGAINST=COMMIT`.
 
 Processes with the code of either commit and the libraries of this environment do the same jobs in turns on one core:
-training, translating with every engine, scoring, a catalogue of messages, and a service. There are two pairs of them,
-which take turns: this commit comes first in one, the other commit in the other, because a process that starts and
-computes first is faster by some percent. A row's ratio is the median over rounds of the other commit's seconds divided
-by this commit's: above 1, this commit is faster. A row below the bound is measured again before it counts. The exit
-status is 1 if a row stays below the bound.
+training, translating with every engine, scoring, a catalogue of messages, and a service; with `--device cuda`, the
+jobs that a GPU can do, in wall seconds. There are two pairs of them, which take turns: this commit comes first in one,
+the other commit in the other, because a process that starts and computes first is faster by some percent. A row's
+ratio is the median over rounds of the other commit's seconds divided by this commit's: above 1, this commit is faster.
+A row below the bound is measured again before it counts. The exit status is 1 if a row stays below the bound.
 """
 
 import argparse
@@ -18,14 +18,15 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
+import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import provenance
+from benchmarks import guard_worker, provenance
 from benchmarks.contest import PATIENCE, ROOT, THREADS
 from dragoman.errors import UserError
 
@@ -59,11 +60,13 @@ class Row:
 class Worker:
     """A process with the code of one commit (see guard_worker.py)."""
 
-    def __init__(self, checkout: Path, folder: Path, scale: float, core: int, errors: IO[str]) -> None:
+    def __init__(
+        self, checkout: Path, folder: Path, scale: float, core: int, errors: IO[str], device: str = "cpu"
+    ) -> None:
         environment = os.environ | dict.fromkeys(THREADS, "1") | {"PYTHONPATH": str(checkout)}
         self._errors = errors
         self._process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "benchmarks.guard_worker", str(folder), str(scale)],
+            [sys.executable, "-W", "ignore", "-m", "benchmarks.guard_worker", str(folder), str(scale), device],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -73,7 +76,11 @@ class Worker:
         )
         if hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(self._process.pid, {core})
-        self.jobs: list[str] = self._answer()["jobs"]
+        answer = self._answer()
+        if answer.get("device", "cpu") != device:  # an older worker, which would measure the processor
+            self.close()
+            raise UserError(f"--device: the worker of the older commit does not know {device}")
+        self.jobs: list[str] = answer["jobs"]
 
     def round(self, job: str) -> dict[str, Any]:
         """Do a round of a job and return the answer. Raises UserError if the process has ended."""
@@ -106,6 +113,7 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=6, help="number of rounds for medians, half of them by each pair")
     parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="only jobs with all of these words")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the work of a round")
+    parser.add_argument("--device", choices=tuple(guard_worker.ENGINES), default="cpu", help="where models compute")
     parser.add_argument("--core", type=int, help="processor to compute on (default: the last one)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
     options = parser.parse_args(arguments)
@@ -116,14 +124,30 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
 
 @contextmanager
 def checkout(commit: str, folder: Path) -> Iterator[Path]:
-    """Check a commit out into a folder for the length of the block. A commit without the worker gets this one's."""
+    """Check a commit out into a folder for the length of the block. It gets the worker of this commit, unless it has
+    its own, which alone knows the keys of configurations at that time.
+    """
     git("worktree", "add", "--detach", "--quiet", str(folder), commit)
     try:
-        if not (folder / WORKER).is_file():
+        if not (folder / WORKER).is_file() or knows_keys(folder):
             shutil.copy(ROOT / WORKER, folder / WORKER)
         yield folder
     finally:
         git("worktree", "remove", "--force", str(folder))
+
+
+def knows_keys(checkout: Path) -> bool:
+    """Whether the code of a commit accepts the first configuration of the worker of this one."""
+    with tempfile.TemporaryDirectory() as name:
+        config = guard_worker.Jobs(Path(name), 0.0).config("GRU", Path(name) / "run", 1, "greedy")
+        done = subprocess.run(
+            [sys.executable, "-m", "dragoman", "debug", "config", str(config)],
+            capture_output=True,
+            check=False,
+            cwd=checkout,
+            env=os.environ | {"PYTHONPATH": str(checkout)},
+        )
+    return done.returncode == 0
 
 
 def git(*words: str) -> str:
@@ -158,10 +182,12 @@ def run(options: argparse.Namespace, console: Console) -> list[Row]:
         start_workers({"this commit": ROOT, "the other commit": other}, Path(name), options) as pairs,
     ):
         jobs_here, jobs_there = (pairs[0][commit].jobs for commit in ORDERS[0])
-        jobs = [job for job in jobs_here if job in jobs_there and all(word in job for word in options.only)]
-        rows = [Row(job) for job in jobs]
+        rows = [Row(job) for job in jobs_here if all(word in job for word in options.only)]
         for row in rows:
-            measure(row, pairs, options.rounds)
+            if row.job in jobs_there:
+                measure(row, pairs, options.rounds)
+            else:
+                row.failed = "the other commit: its worker does not know this job"
             for _ in range(REPEATS):
                 if row.slower:
                     measure(row, pairs, options.rounds)
@@ -182,7 +208,9 @@ def start_workers(
             for commit in order:
                 worker_folder = Path(tempfile.mkdtemp(dir=folder))
                 errors = stack.enter_context((worker_folder / "errors").open("w+"))
-                pairs[-1][commit] = Worker(checkouts[commit], worker_folder, options.scale, core or 0, errors)
+                pairs[-1][commit] = Worker(
+                    checkouts[commit], worker_folder, options.scale, core or 0, errors, options.device
+                )
                 stack.callback(pairs[-1][commit].close)
         yield pairs
 
@@ -207,15 +235,21 @@ def table(rows: Sequence[Row], against: str, origin: provenance.Provenance) -> T
 def main(arguments: list[str] | None = None) -> int:
     options, console = parsed(arguments), Console(stderr=True)
     try:
+        if options.device == "cuda" and not torch.cuda.is_available():
+            raise UserError("--device: cuda is not available to torch")
         against = git("rev-parse", "--short", f"{options.against}^{{commit}}")
         rows = run(options, console)
     except UserError as error:
         console.print(str(error), highlight=False, markup=False, soft_wrap=True)
         return 1
     origin = provenance.of()
+    if options.device == "cuda":
+        origin = replace(origin, processor=f"{origin.processor}, {torch.cuda.get_device_name()}")
     Console(width=None if sys.stdout.isatty() else 120).print(table(rows, against, origin))
     if options.json:
-        provenance.write(options.json, {"against": against, "rows": [asdict(row) for row in rows]}, origin)
+        provenance.write(
+            options.json, {"against": against, "device": options.device, "rows": [asdict(row) for row in rows]}, origin
+        )
     return int(any(row.slower for row in rows))
 
 

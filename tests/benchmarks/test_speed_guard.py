@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from benchmarks import provenance, speed_guard
 from benchmarks.guard_worker import Jobs
-from benchmarks.speed_guard import Row, Worker, main, measure, parsed
+from benchmarks.speed_guard import WORKER, Row, Worker, checkout, knows_keys, main, measure, parsed
+from dragoman.errors import UserError
 
 
 class Commit:
@@ -19,7 +21,7 @@ class Commit:
 
     def __init__(self, name: str, seconds: Sequence[float | str], log: list[str]) -> None:
         self.name = name
-        self.jobs = ["one", "two"]
+        self.jobs = ["one"] if name == "checkout" else ["one", "two"]
         self._seconds = iter(seconds)
         self._log = log
 
@@ -102,11 +104,63 @@ def test_the_status_is_1_for_a_row_that_stays_slower(
     (row,) = provenance.read(file)["rows"]
     assert (row["job"], row["these"], len(row["other"])) == ("one", [2.0, 2.0, *[later] * 4], 6)
     assert sorted(log[-4:]) == ["checkout closed"] * 2 + ["here closed"] * 2
+    assert main(["--against", "HEAD", "--rounds", "2", "--only", "two"]) == 0
+    assert "two: the other commit: its worker does not know this job\n" in capsys.readouterr().err
 
 
 def test_an_unknown_commit_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--against", "no-such-commit"]) == 1
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_gpu_that_is_not_there_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert main(["--against", "HEAD", "--device", "cuda"]) == 1
+    assert capsys.readouterr().err == "--device: cuda is not available to torch\n"
+
+
+def test_a_gpu_does_the_jobs_that_need_no_other_engine(tmp_path: Path) -> None:
+    jobs, on_gpu = (list(Jobs(tmp_path, 1.0, device).by_name) for device in ("cpu", "cuda"))
+    assert on_gpu == [job for job in jobs if ", int8, " not in job and ", onnx, " not in job]
+    config = Jobs(tmp_path, 0.001, "cuda").config("GRU", tmp_path / "run", 1, "greedy")
+    assert "device: {name: cuda, threads: 1}\n" in config.read_text("utf-8")
+
+
+@pytest.mark.parametrize(("own", "knows", "copied"), [(False, False, True), (True, True, True), (True, False, False)])
+def test_a_commit_that_knows_todays_keys_gets_todays_worker(
+    own: bool, knows: bool, copied: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repository: Path
+) -> None:
+    worker = tmp_path / WORKER
+    worker.parent.mkdir()
+    if own:
+        worker.write_text("its own", "utf-8")
+    monkeypatch.setattr(speed_guard, "git", lambda *words: "")
+    monkeypatch.setattr(speed_guard, "knows_keys", lambda folder: knows)
+    with checkout("HEAD", tmp_path) as folder:
+        assert (folder / WORKER).read_text("utf-8") == (
+            (repository / WORKER).read_text("utf-8") if copied else "its own"
+        )
+
+
+@pytest.mark.slow
+def test_a_commit_knows_todays_keys_if_it_accepts_a_configuration(tmp_path: Path, repository: Path) -> None:
+    assert knows_keys(repository)
+    program = tmp_path / "dragoman" / "__main__.py"
+    program.parent.mkdir()
+    program.with_name("__init__.py").touch()
+    program.write_text("raise SystemExit('model.decoder.input_feeding: unknown key')", "utf-8")
+    assert not knows_keys(tmp_path)
+
+
+@pytest.mark.slow
+def test_an_older_worker_that_knows_no_gpu_is_one_line(tmp_path: Path) -> None:
+    worker = tmp_path / WORKER
+    worker.parent.mkdir()
+    worker.write_text("""print('{"jobs": []}')""", "utf-8")
+    with (tmp_path / "errors").open("w+") as errors, pytest.raises(UserError, match=r"^--device: "):
+        Worker(tmp_path, tmp_path, 1.0, min(os.sched_getaffinity(0)), errors, "cuda")
 
 
 @pytest.mark.parametrize("rounds", ["0", "-2", "3"])
@@ -123,8 +177,13 @@ def test_a_worker_does_its_jobs(tmp_path: Path, repository: Path) -> None:
     with (tmp_path / "errors").open("w+") as errors:
         worker = Worker(repository, tmp_path, 0.002, min(os.sched_getaffinity(0)), errors)
         assert worker.jobs == list(Jobs(tmp_path, 1.0).by_name)
-        assert len(worker.jobs) == 30
-        for job in ("small, .po of 2,000 strings", "small, service with 8 clients"):
+        assert len(worker.jobs) == 46
+        for job in (
+            "small, .po of 2,000 strings",
+            "small, service with 8 clients",
+            "SSRU, torch, greedy, batches of 1",
+            "imported, int8, beam 5, batches of 64",
+        ):
             answer = worker.round(job)
             assert answer.get("seconds", 0.0) > 0, json.dumps(answer)
         assert "KeyError" in worker.round("another")["failed"]
