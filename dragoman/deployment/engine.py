@@ -13,14 +13,22 @@ from dragoman import devices
 from dragoman.data.batch import SourceBatch, TokenBatch
 from dragoman.data.vocabulary import SPECIALS
 from dragoman.deployment.export_folder import ExportFolder
-from dragoman.errors import missing_library
+from dragoman.errors import UserError, missing_library
 from dragoman.model.output.output import Distribution, Output, Readout
-from dragoman.model.predictor import Prediction, Predictor, RestrictedPredictor, SeveralSteps, StepRunner
+from dragoman.model.predictor import (
+    Prediction,
+    Predictor,
+    RestrictableRunner,
+    RestrictedPredictor,
+    SearchSteps,
+    StepRunner,
+)
 from dragoman.model.shapes import Bool, Float, Int
 from dragoman.model.state import select_rows
 from dragoman.run.run import Run
 
 FOLDER = "onnx"  # in the run folder
+CONSTANTS = "constants.bin"  # beside the graphs, which share it
 Precision = Literal["float32", "int8"]
 
 
@@ -34,12 +42,12 @@ class Note(NamedTuple):
     start_id: int
     step_state: list[str]  # names of the state's tensors that change from step to step
     source_state: list[str]  # names of the state's tensors that belong to the source
-    graphs: dict[str, str]  # file: SHA-256
+    files: dict[str, str]  # SHA-256 of the graphs and their constants
 
 
 VERSION = 5  # of the folder's format
-OF_CANDIDATES = "_candidates"  # ends the names of graphs of searches among candidates
-VALUES = {"greedy": "open", "beam": "totals"}  # what graphs of several steps read of each row besides its symbol
+CANDIDATES_SUFFIX = "_candidates"  # ends the names of graphs of searches among candidates
+ROW_VALUES = {"greedy": "open", "beam": "totals"}  # what graphs of several steps read of each row besides its symbol
 
 
 class Tensors(NamedTuple):
@@ -53,7 +61,7 @@ class Tensors(NamedTuple):
 class OnnxModel(Predictor[Tensors]):
     """Several graphs: `start` reads a source, `step` reads a symbol for each row, `output` turns features into log P;
     `best`, step and output in one, gives log P of the most probable symbols alone; `greedy` and `beam` make several
-    steps of a search, those with OF_CANDIDATES among candidates. All but the first are loaded when they are needed.
+    steps of a search, those with CANDIDATES_SUFFIX among candidates. All but the first are loaded when they are needed.
 
     Inputs and outputs share memory with torch, so that searches select rows of a state as with a torch model.
     """
@@ -63,12 +71,25 @@ class OnnxModel(Predictor[Tensors]):
         self.weights = note.weights
         self._moving = len(note.step_state)
         self._reads = ["symbols", *note.step_state, *note.source_state]
-        self._several: dict[str, _Graph] = {}
-        self._graphs = [Path(file).stem for file in note.graphs]
-        self._repeats = [f"first {name}" for name in note.step_state] + note.source_state
-        self._graph = partial(_Graph, folder, threads)
+        self._search_graphs: dict[str, _Graph] = {}
+        self._loop_inputs = [f"first {name}" for name in note.step_state] + note.source_state
+        self._folder = folder
+        self._versions = {file: self._version(file) for file in note.files}
+        self._threads = threads
         self._start = self._graph("start", ["ids", "mask"])
         self._torch_output = output
+
+    def _graph(self, name: str, names: list[str], *, kept: bool = False) -> "_Graph":
+        """Load a graph. UserError if another export has taken its place."""
+        for file in (f"{name}.onnx", CONSTANTS):
+            if self._version(file) != self._versions[file]:
+                raise UserError(f"{self._folder / file}: has changed since the run was loaded; load it again")
+        return _Graph(self._folder, self._threads, name, names, kept=kept)
+
+    def _version(self, file: str) -> tuple[int, int]:
+        """Return what differs after a file was replaced or written to."""
+        status = (self._folder / file).stat()
+        return status.st_ino, status.st_mtime_ns
 
     @cached_property
     def _step(self) -> "_Graph":
@@ -82,13 +103,13 @@ class OnnxModel(Predictor[Tensors]):
     def _best(self) -> "_Graph":
         return self._graph("best", ["count", *self._reads], kept=True)
 
-    def several_steps(self, name: str) -> "_Graph":
+    def search_graph(self, name: str) -> "_Graph":
         """Return the graph of several steps of a search, with or without candidates."""
-        if name not in self._several:
-            value = VALUES[name.removesuffix(OF_CANDIDATES)]
-            names = ["steps", "first symbols", f"first {value}", *self._repeats, "candidates", "disallowed"]
-            self._several[name] = self._graph(name, names, kept=True)
-        return self._several[name]
+        if name not in self._search_graphs:
+            value = ROW_VALUES[name.removesuffix(CANDIDATES_SUFFIX)]
+            names = ["steps", "first symbols", f"first {value}", *self._loop_inputs, "candidates", "disallowed"]
+            self._search_graphs[name] = self._graph(name, names, kept=True)
+        return self._search_graphs[name]
 
     def begin(self, sources: tuple[SourceBatch, ...]) -> Tensors:
         (source,) = sources
@@ -122,24 +143,18 @@ class OnnxModel(Predictor[Tensors]):
             return self
         return RestrictedPredictor(self, partial(self._predict, lambda features: output.predict(Readout(features))))
 
-    def greedy_runner(self, *, candidates: bool = False) -> StepRunner | None:
-        return self._runner(_GreedyRunner, candidates=candidates)
+    def greedy_runner(self) -> RestrictableRunner:
+        return _GreedyRunner(self)
 
-    def beam_runner(self, *, candidates: bool = False) -> StepRunner | None:
-        return self._runner(_BeamRunner, candidates=candidates)
-
-    def _runner(self, kind: "type[_Runner]", *, candidates: bool) -> StepRunner | None:
-        """Return a runner, unless the model has no graph for candidates."""
-        if candidates and f"{kind.graph}{OF_CANDIDATES}" not in self._graphs:
-            return None
-        return kind(self)
+    def beam_runner(self) -> RestrictableRunner:
+        return _BeamRunner(self)
 
     def most_probable(self, count: int) -> Predictor[Tensors]:
         return RestrictedPredictor(self, partial(self._predict_best, torch.tensor([count + len(SPECIALS)])))
 
 
-class _Runner(StepRunner):
-    """Runs the graph of several steps of a search, among `candidates` or all symbols."""
+class _Runner(RestrictableRunner):
+    """Runs the graph of several steps of a search, for all symbols or for `candidates`."""
 
     graph: ClassVar[str]
 
@@ -147,7 +162,7 @@ class _Runner(StepRunner):
         self._model = model
         self._candidates = candidates
 
-    def among(self, symbols: Int[Tensor, "C"], disallowed_mask: Bool[Tensor, "B C"] | None) -> StepRunner:
+    def restrict_to(self, symbols: Int[Tensor, "C"], disallowed_mask: Bool[Tensor, "B C"] | None) -> StepRunner:
         mask = torch.zeros(1, 1, dtype=torch.bool) if disallowed_mask is None else disallowed_mask
         disallowed = torch.zeros(mask.shape).masked_fill_(mask, float("-inf"))
         return type(self)(self._model, (symbols, disallowed))
@@ -156,7 +171,7 @@ class _Runner(StepRunner):
         self, steps: int, symbols: Int[Tensor, "R"], value: Tensor, state: Tensors
     ) -> tuple[list[Tensor], Float[Tensor, "T R S"], Tensors]:
         """Return what was chosen in each step, attention, and the following state."""
-        graph = self._model.several_steps(f"{self.graph}{OF_CANDIDATES}" if self._candidates else self.graph)
+        graph = self._model.search_graph(f"{self.graph}{CANDIDATES_SUFFIX}" if self._candidates else self.graph)
         tensors = (torch.tensor(steps), symbols, value, *state.step_state, *state.source_state, *self._candidates)
         results = graph(*tensors)[2:]  # without the symbols and the value of a further step
         count = len(state.step_state)
@@ -173,10 +188,10 @@ class _GreedyRunner(_Runner):
 
     def __call__(
         self, symbols: Int[Tensor, "R"], totals: Float[Tensor, "R 1"], state: Tensors, steps: int
-    ) -> SeveralSteps:
+    ) -> SearchSteps:
         (chosen, log_probs), weights, following = self._run(steps, symbols, torch.ones(len(symbols)), state)
         rows = torch.zeros_like(chosen)
-        return SeveralSteps(rows.unsqueeze(2), chosen.unsqueeze(2), log_probs.unsqueeze(2), (weights,), following)
+        return SearchSteps(rows.unsqueeze(2), chosen.unsqueeze(2), log_probs.unsqueeze(2), (weights,), following)
 
 
 @final
@@ -188,9 +203,9 @@ class _BeamRunner(_Runner):
 
     def __call__(
         self, symbols: Int[Tensor, "R"], totals: Float[Tensor, "B W"], state: Tensors, steps: int
-    ) -> SeveralSteps:
+    ) -> SearchSteps:
         (rows, proposed, log_probs), weights, following = self._run(steps, symbols, totals, state)
-        return SeveralSteps(rows, proposed, log_probs, (weights,), following)
+        return SearchSteps(rows, proposed, log_probs, (weights,), following)
 
 
 class _Graph:
@@ -229,7 +244,7 @@ def read(run: Run, weights: str | None, threads: int, output: Callable[[], Outpu
     """
     needed("onnxruntime")
     note = read_note(run)
-    folder_of(run).check(run, weights, note.weights, note.weights_digest, note.graphs)
+    folder_of(run).check(run, weights, note.weights, note.weights_digest, note.files)
     return OnnxModel(folder_of(run).path, note, threads, output)
 
 

@@ -6,7 +6,7 @@ import torch
 
 from dragoman.data.language import is_only_text
 from dragoman.deployment import tracing
-from dragoman.deployment.engine import VERSION, Note, Precision, folder_of, needed
+from dragoman.deployment.engine import CONSTANTS, VERSION, Note, Precision, folder_of, needed
 from dragoman.deployment.export_folder import name_weights
 from dragoman.deployment.graphs import share_constants
 from dragoman.errors import UserError
@@ -15,8 +15,6 @@ from dragoman.files.writing import write_atomically
 from dragoman.model.decoder.decoder_input import PreviousSymbol
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.run import Run
-
-CONSTANTS = "constants.bin"  # beside the graphs, which share it
 
 
 def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:

@@ -1,5 +1,6 @@
 """Analysis, pruning, joining and quantisation of ONNX graphs: what outputs depend on, and what can be left out."""
 
+import hashlib
 import logging
 import tempfile
 import warnings
@@ -13,7 +14,7 @@ import numpy as np
 from dragoman.data.vocabulary import SPECIALS
 
 SMALL_CONSTANT = 1024  # bytes; smaller ones stay in the graph
-PAGE = 4096
+PAGE = 4096  # bytes; ONNX Runtime maps constants that begin with a page
 INT8 = ["MatMul", "Gemm"]  # operations done in 8-bit integers if one operand is constant
 
 
@@ -112,7 +113,7 @@ def quantised(model: Any) -> Any:
         return load(path)
 
 
-def share_constants(models: Iterable[Any], file: str) -> bytes:
+def share_constants(models: Iterable[Any], file: str) -> bytearray:
     """Move the large constants of all models into one file of this name beside them, in which equal ones are stored
     once, and return its content.
     """
@@ -126,14 +127,15 @@ def share_constants(models: Iterable[Any], file: str) -> bytes:
             data = tensor.raw_data
             if len(data) < SMALL_CONSTANT:
                 continue
-            if data not in offsets:
-                content.extend(bytes(-len(content) % PAGE))  # so that the file can be mapped
-                offsets[data] = len(content)
+            digest = hashlib.sha256(data).digest()
+            if digest not in offsets:
+                content.extend(bytes(-len(content) % PAGE))
+                offsets[digest] = len(content)
                 content.extend(data)
-            set_external_data(tensor, file, offsets[data], len(data))
+            set_external_data(tensor, file, offsets[digest], len(data))
             tensor.ClearField("raw_data")
             tensor.data_location = TensorProto.EXTERNAL
-    return bytes(content)
+    return content
 
 
 def read_inputs(step: Any, outputs: Iterable[str], carried: dict[str, str]) -> set[str]:

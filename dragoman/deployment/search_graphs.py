@@ -30,28 +30,28 @@ class _Builder:
         from onnx import helper
 
         count = len(self.graph.node)
-        outputs = [name or f"search.{count}.{place}" for place, name in enumerate(names)]
+        outputs = [name or f"{self.graph.name}.{count}.{number}" for number, name in enumerate(names)]
         self.graph.node.append(helper.make_node(operation, inputs, outputs, **attributes))
         return outputs
 
     def constant(self, value: Any) -> str:
         from onnx import numpy_helper
 
-        name = f"search.constant.{len(self.graph.initializer)}"
+        name = f"{self.graph.name}.constant.{len(self.graph.initializer)}"
         self.graph.initializer.append(numpy_helper.from_array(np.asarray(value), name))
         return name
 
-    def best(self, values: str, count: str) -> tuple[str, str]:
-        """Append the search for the largest values of the last axis: the values, and their places."""
-        largest, places = self.several("TopK", values, count, names=["", ""], axis=-1)
-        return largest, places
+    def top_k(self, values: str, count: str) -> tuple[str, str]:
+        """Append the search for the largest values of the last axis: the values, and their indices."""
+        largest, indices = self.several("TopK", values, count, names=["", ""], axis=-1)
+        return largest, indices
 
-    def pick(self, values: str, places: str, name: str = "") -> str:
-        return self("GatherElements", values, places, name=name, axis=1)
+    def gather(self, values: str, indices: str, name: str = "") -> str:
+        return self("GatherElements", values, indices, name=name, axis=1)
 
 
 class GraphOutput(ABC):
-    """What gives log P of the symbols in a step; `inputs` are those that a graph needs for it, with their types."""
+    """The output layer of a search graph. `inputs` are those that the graph needs for it, with their types."""
 
     inputs: ClassVar[dict[str, str]] = {}
     size: int  # of the vocabulary
@@ -144,9 +144,9 @@ def greedy_steps(step: Any, output: GraphOutput, carried: dict[str, str]) -> Any
 
     def choose(body: _Builder) -> None:
         log_probs, symbols = _most_probable(body, output)
-        best, place = body.best(log_probs, "count")
+        best, index = body.top_k(log_probs, "count")
         last = body.constant(LAST)
-        chosen = body("Squeeze", body.pick(symbols, place), last, name="symbol")
+        chosen = body("Squeeze", body.gather(symbols, index), last, name="symbol")
         body("Squeeze", best, last, name="log_prob")
         body("Identity", chosen, name="next.symbols")
         ends = body("Equal", chosen, body.constant(np.array(EOS)))
@@ -179,24 +179,27 @@ def beam_steps(step: Any, output: GraphOutput, carried: dict[str, str]) -> Any:
         # All continuations of the rows of a sentence side by side.
         row_width = body("Shape", log_probs, start=1)
         continued = body("Add", body("Reshape", log_probs, "rows of sentences"), body("Unsqueeze", "totals", last))
-        totals, places = body.best(body("Reshape", continued, "sentences"), "count")
-        proposed = body.pick(body("Reshape", symbols, "sentences"), places, name="symbol")
-        body.pick(body("Reshape", log_probs, "sentences"), places, name="log_prob")
-        rows = body("Div", places, row_width, name="row")
+        sums = body("Reshape", continued, "sentences")
+        # TopK ranks NaN lowest, and the search would not see it.
+        visible = body("Where", body("IsNaN", sums), body.constant(np.float32(np.inf)), sums)
+        totals, indices = body.top_k(visible, "count")
+        proposed = body.gather(body("Reshape", symbols, "sentences"), indices, name="symbol")
+        body.gather(body("Reshape", log_probs, "sentences"), indices, name="log_prob")
+        rows = body("Div", indices, row_width, name="row")
         # Those that do not end go on, however improbable they are.
         possible = body("Max", totals, body.constant(np.finfo(np.float32).min))
         ends = body("Equal", proposed, body.constant(np.array(EOS)))
-        _, kept = body.best(body("Where", ends, body.constant(np.float32(-np.inf)), possible), "width")
-        body.pick(totals, kept, name="next.totals")
-        body("Reshape", body.pick(proposed, kept), last, name="next.symbols")
-        parents = body("Reshape", body("Add", body.pick(rows, kept), "first rows"), last)
+        _, kept = body.top_k(body("Where", ends, body.constant(np.float32(-np.inf)), possible), "width")
+        body.gather(totals, kept, name="next.totals")
+        body("Reshape", body.gather(proposed, kept), last, name="next.symbols")
+        parents = body("Reshape", body("Add", body.gather(rows, kept), "first rows"), last)
         for name in carried.values():
             body("Gather", name, parents, name=f"kept.{name}")
         body("Identity", "continue", name="go_on")
 
-    moved = {name: f"kept.{following}" for name, following in carried.items()}
+    next_state = {name: f"kept.{following}" for name, following in carried.items()}
     chosen = {"row": "INT64", "symbol": "INT64", "log_prob": "FLOAT"}
-    return _loop(step, output, moved, "totals", prepare, choose, chosen)
+    return _loop(step, output, next_state, "totals", prepare, choose, chosen)
 
 
 def _most_probable(body: _Builder, output: GraphOutput) -> tuple[str, str]:
@@ -206,17 +209,17 @@ def _most_probable(body: _Builder, output: GraphOutput) -> tuple[str, str]:
     forbidden = np.zeros(output.size, np.float32)
     forbidden[PAD : BOS + 1] = -np.inf
     more = body("Add", "count", body.constant(np.array([BOS + 1 - PAD])))
-    log_probs, columns = body.best(output.predict(body), body("Min", more, "columns"))
+    log_probs, columns = body.top_k(output.predict(body), body("Min", more, "columns"))
     symbols = output.symbols(body, columns)
     return body("Add", log_probs, body("Gather", body.constant(forbidden), symbols)), symbols
 
 
-class _Carried(NamedTuple):
+class _LoopState(NamedTuple):
     """A tensor that goes from step to step: its names as a step reads it and as it returns it, and its type."""
 
     name: str
-    following: str
-    kind: str
+    next_name: str
+    dtype: str
 
 
 def _loop(
@@ -243,35 +246,35 @@ def _loop(
     merged = output.join(step)
     body = merged.graph
     kinds = {read.name: TensorProto.DataType.Name(read.type.tensor_type.elem_type) for read in body.input}
-    moving = [_Carried("symbols", "next.symbols", "INT64"), _Carried(value, f"next.{value}", "FLOAT")]
-    moving += [_Carried(name, following, kinds[name]) for name, following in carried.items()]
-    sources = [read for read in body.input if read.name not in {tensor.name for tensor in moving}]
-    by_step = {**chosen, "weights": "FLOAT"}
+    loop_state = [_LoopState("symbols", "next.symbols", "INT64"), _LoopState(value, f"next.{value}", "FLOAT")]
+    loop_state += [_LoopState(name, following, kinds[name]) for name, following in carried.items()]
+    sources = [read for read in body.input if read.name not in {tensor.name for tensor in loop_state}]
+    step_outputs = {**chosen, "weights": "FLOAT"}
     choose(_Builder(body))
-    for name in by_step:  # a result of the step may be the value of the next one, too
+    for name in step_outputs:  # a result of the step may be the value of the next one, too
         body.node.append(helper.make_node("Identity", [name], [f"{name} of step"]))
     for field in (body.input, body.output, body.value_info):
         del field[:]
     body.input.extend([declare("iteration", "INT64", []), declare("continue", "BOOL", [])])
-    body.input.extend(declare(tensor.name, tensor.kind) for tensor in moving)
+    body.input.extend(declare(tensor.name, tensor.dtype) for tensor in loop_state)
     body.output.append(declare("go_on", "BOOL", []))
-    body.output.extend(declare(tensor.following, tensor.kind) for tensor in moving)
-    body.output.extend(declare(f"{name} of step", kind) for name, kind in by_step.items())
+    body.output.extend(declare(tensor.next_name, tensor.dtype) for tensor in loop_state)
+    body.output.extend(declare(f"{name} of step", kind) for name, kind in step_outputs.items())
     further_inputs = [declare(name, kind) for name, kind in output.inputs.items()]
-    first, last = ([f"{place} {tensor.name}" for tensor in moving] for place in ("first", "last"))
-    loop = helper.make_node("Loop", ["steps", "", *first], [*last, *by_step], body=body)
+    first, last = ([f"{place} {tensor.name}" for tensor in loop_state] for place in ("first", "last"))
+    loop = helper.make_node("Loop", ["steps", "", *first], [*last, *step_outputs], body=body)
     graph = helper.make_graph(
         [],
         "search",
         [
             declare("steps", "INT64", []),
-            *(declare(name, tensor.kind) for name, tensor in zip(first, moving, strict=True)),
+            *(declare(name, tensor.dtype) for name, tensor in zip(first, loop_state, strict=True)),
             *sources,
             *further_inputs,
         ],
         [
-            *(declare(name, tensor.kind) for name, tensor in zip(last, moving, strict=True)),
-            *(declare(name, kind) for name, kind in by_step.items()),
+            *(declare(name, tensor.dtype) for name, tensor in zip(last, loop_state, strict=True)),
+            *(declare(name, kind) for name, kind in step_outputs.items()),
         ],
     )
     prepare(_Builder(graph))

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from dragoman.data.batch import TokenBatch
 from dragoman.deployment import graphs, search_graphs
-from dragoman.deployment.engine import OF_CANDIDATES
+from dragoman.deployment.engine import CANDIDATES_SUFFIX
 from dragoman.model.output.output import Readout
 from dragoman.model.output.softmax import LogLinearOutput
 from dragoman.model.seq2seq import ModelState, Seq2Seq
@@ -29,7 +29,7 @@ class Graphs(NamedTuple):
     output: Any
     step_state: list[str]
     source_state: list[str]
-    candidates: search_graphs.CandidateOutput | None  # None for an output that cannot be restricted to candidates
+    candidates: search_graphs.CandidateOutput
 
     def models(self, *, int8: bool) -> dict[str, Any]:
         """Return all graphs by name."""
@@ -37,9 +37,7 @@ class Graphs(NamedTuple):
         converted = {name: graphs.quantised(graph) if int8 else graph for name, graph in models.items()}
         step, output = converted["step"], converted["output"]
         carried = {name: _following(name) for name in self.step_state}
-        outputs: dict[str, search_graphs.GraphOutput] = {"": search_graphs.FullOutput(output)}
-        if self.candidates:
-            outputs[OF_CANDIDATES] = self.candidates
+        outputs = {"": search_graphs.FullOutput(output), CANDIDATES_SUFFIX: self.candidates}
         several = {
             f"{name}{suffix}": make(step, output_of_steps, carried)
             for name, make in (("greedy", search_graphs.greedy_steps), ("beam", search_graphs.beam_steps))
@@ -64,10 +62,9 @@ def trace(model: Seq2Seq) -> Graphs:
     step = _graph(_Step(model, state), [*rows, *source_state], [*PREDICTED, *map(_following, _names(step_state))])
     features = Input("features", model.step(ids[:, 0], state).features, {0: ROWS})
     output = _graph(_Output(model), [features], ["log_probs"])
-    candidates = None
-    if isinstance(model.output, LogLinearOutput):
-        weight, bias = (part.detach().float().numpy() for part in (model.output.weight, model.output.bias))
-        candidates = search_graphs.CandidateOutput(weight, bias)
+    assert isinstance(model.output, LogLinearOutput)  # as all portable ones are
+    weight, bias = (part.detach().float().numpy() for part in (model.output.weight, model.output.bias))
+    candidates = search_graphs.CandidateOutput(weight, bias)
     return _without_unread(Graphs(start, step, output, _names(step_state), _names(source_state), candidates))
 
 

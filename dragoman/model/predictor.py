@@ -88,10 +88,10 @@ class ScoredBatch(NamedTuple):
     statistics: Mapping[str, Float[Tensor, "B T"]] = {}
 
 
-class SeveralSteps(NamedTuple):
-    """Steps of a search that a model has made by itself. Of each step: the best continuations of each sentence, best
-    first, as rows within the sentence, symbols, and log P of the symbols; and attention. `state` is that after the last
-    step, of the rows that go on.
+class SearchSteps(NamedTuple):
+    """Several steps of a search. Of each step: the best continuations of each sentence, best first, as rows within the
+    sentence, symbols, and log P of the symbols; and attention. `state` is that after the last step, of the rows that go
+    on. There are no statistics.
     """
 
     rows: Int[Tensor, "T B P"]
@@ -102,19 +102,23 @@ class SeveralSteps(NamedTuple):
 
 
 class StepRunner(ABC):
-    """Makes several steps of a search within a model, so that Python is entered once for all of them."""
+    """Makes several steps of a search in one call."""
 
     most_steps: int  # in one call
 
     @abstractmethod
-    def __call__(self, symbols: Int[Tensor, "R"], totals: Float[Tensor, "B W"], state: Any, steps: int) -> SeveralSteps:
+    def __call__(self, symbols: Int[Tensor, "R"], totals: Float[Tensor, "B W"], state: Any, steps: int) -> SearchSteps:
         """Make up to `steps` steps, given the last symbol and log P of each row; W rows belong to a sentence."""
 
-    def among(self, symbols: Int[Tensor, "C"], disallowed_mask: Bool[Tensor, "B C"] | None) -> "StepRunner":
-        """Return the same for these symbols only, in ascending order, including the specials; `disallowed_mask` are
-        those that a sentence may not have. Only of a runner for candidates.
+
+class RestrictableRunner(StepRunner):
+    """One that can be restricted to some symbols."""
+
+    @abstractmethod
+    def restrict_to(self, symbols: Int[Tensor, "C"], disallowed_mask: Bool[Tensor, "B C"] | None) -> StepRunner:
+        """Return a runner for these symbols only, in ascending order, including the specials; `disallowed_mask` marks
+        those that a sentence may not contain.
         """
-        raise NotImplementedError
 
 
 class Predictor(ABC, Generic[Tree]):
@@ -148,15 +152,13 @@ class Predictor(ABC, Generic[Tree]):
         """
         return self
 
-    def greedy_runner(self, *, candidates: bool = False) -> StepRunner | None:
-        """Makes several steps of greedy search at once; None if only single steps are possible. One for `candidates`
-        needs them first (`among`).
-        """
+    def greedy_runner(self) -> StepRunner | None:
+        """Return a runner of several steps of greedy search, or None if steps can only be made one by one."""
         return None
 
-    def beam_runner(self, *, candidates: bool = False) -> StepRunner | None:
-        """Makes several steps at once of a beam search that keeps the best continuations that do not end, as many as a
-        sentence has rows; otherwise like `greedy_runner`.
+    def beam_runner(self) -> StepRunner | None:
+        """Return a runner of several steps of a beam search that keeps the best continuations that do not end, as many
+        as a sentence has rows; or None if steps can only be made one by one.
         """
         return None
 

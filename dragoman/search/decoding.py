@@ -2,20 +2,17 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from dragoman.data.batch import SourceBatch
-from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
-from dragoman.model.predictor import Candidate, Prediction, Predictor, SeveralSteps, StepRunner
+from dragoman.model.predictor import Candidate, Prediction, Predictor, SearchSteps, StepRunner
 from dragoman.model.shapes import Float, Int
 from dragoman.model.state import select_rows
 from dragoman.search.banks import find_contenders, group_by_progress
@@ -110,7 +107,9 @@ class Strategy(ABC):
         return None
 
     def runner(self, model: Predictor[Any]) -> StepRunner | None:
-        """Return what makes several steps of this search within the model; None if every step needs this strategy."""
+        """Return a runner of several steps of this search, or None if each step has to be made by itself. Its rows go
+        on as `keep` leaves them in the beam.
+        """
         return None
 
     def begin(self, start: HypothesisNode) -> list[HypothesisNode]:
@@ -126,10 +125,6 @@ class Strategy(ABC):
         """Move open candidates into the sentence's beam, and candidates with the end symbol into `finished`. Beams may
         shrink. In the beam as passed, rows with log P -inf are padding: all sentences have equally many rows.
         """
-
-    def finish(self, sentence: SentenceBeam, candidate: Candidate, step: SearchStep) -> None:
-        """Move a candidate with the end symbol into `finished`; only of strategies with a `runner`."""
-        raise NotImplementedError
 
     @abstractmethod
     def done(self, sentence: SentenceBeam, last_step: int) -> bool:
@@ -162,7 +157,7 @@ class Decoding:
         considered = (
             None if constraint else strategy.considered
         )  # a symbol that a constraint requires may be improbable
-        self.runner = None if constraint else strategy.runner(model)
+        self._runner = None if constraint else strategy.runner(model)
         self.model = model if considered is None else model.most_probable(considered)
         self.strategy = strategy
         self.max_steps = max_steps
@@ -183,7 +178,7 @@ class Decoding:
         """Return the finished hypotheses of each sentence; `trace` looks at the whole search once it is done."""
         paths = Paths(sources, self.strategy.coverage_sources)
         if trace:
-            self.runner = None  # its rows go on with sentences that are done
+            self._runner = None  # its rows go on with sentences that are done
         for _ in self.steps(sources, paths):
             pass
         if trace:
@@ -207,8 +202,8 @@ class Decoding:
         while sentences:
             if self.deadline:
                 self.deadline.check()
-            if self.runner and (count := self._count_steps(self.runner, sentences, length)) > 1:
-                model_steps, sentences = self._run(self.runner, sentences, state, count, paths, length)
+            if self._runner and (count := self._count_steps(self._runner, sentences, length)) > 1:
+                model_steps, sentences = self._run(self._runner, sentences, state, count, paths, length)
                 length, state = length + len(model_steps.symbols), model_steps.state
                 continue
             rows = [node for sentence in sentences for node in sentence.beam]  # equally many of each
@@ -257,17 +252,16 @@ class Decoding:
 
     def _run(
         self, runner: StepRunner, sentences: list[SentenceBeam], state: Any, count: int, paths: Paths, length: int
-    ) -> tuple[SeveralSteps, list[SentenceBeam]]:
-        """Let the model make up to `count` steps by itself, and keep their candidates as if one came after another.
-        Return the steps, with the state of the sentences that go on, and these sentences.
+    ) -> tuple[SearchSteps, list[SentenceBeam]]:
+        """Let the model make up to `count` steps, and keep their candidates step by step. Return the steps, with the
+        state of the sentences that go on, and these sentences.
         """
         rows = [node for sentence in sentences for node in sentence.beam]
         width = len(rows) // len(sentences)
         symbols = torch.tensor([node.symbol for node in rows], device=self.device)
         totals = torch.tensor([node.total for node in rows], device=self.device).view(-1, width)
         model_steps = runner(symbols, totals, state, count)
-        refuse_nan(float(model_steps.log_probs.sum()))
-        ongoing = self._keep_steps(model_steps, sentences, rows, paths, length)
+        ongoing = self._keep_steps(model_steps, sentences, paths, length)
         if ongoing and len(ongoing) < len(sentences):
             remaining = torch.tensor(ongoing, device=self.device)
             kept_rows = (remaining.unsqueeze(1) * width + torch.arange(width, device=self.device)).flatten()
@@ -275,49 +269,27 @@ class Decoding:
         return model_steps, [sentences[index] for index in ongoing]
 
     def _keep_steps(
-        self,
-        model_steps: SeveralSteps,
-        sentences: list[SentenceBeam],
-        rows: list[HypothesisNode],
-        paths: Paths,
-        length: int,
+        self, model_steps: SearchSteps, sentences: list[SentenceBeam], paths: Paths, length: int
     ) -> list[int]:
-        """Keep the candidates of steps that the model has made from these rows. Return the indices of the sentences
-        that go on. After a sentence is done, the model has made further steps with it, which are ignored.
+        """Keep the candidates of steps that the model has made. Return the indices of the sentences that go on. The
+        model has made all steps with all sentences: those after a sentence is done are ignored.
         """
-        width, max_steps = len(rows) // len(sentences), self.max_steps()
-        proposed = (model_steps.rows.numpy(), model_steps.symbols.numpy(), model_steps.log_probs.numpy())
-        ends = proposed[1] == EOS  # (T, B, P)
-        # The best that do not end go on, in their order: in greedy search, whatever there is.
-        kept_ranks = np.argsort(ends, axis=2, kind="stable")[:, :, :width]
-        kept = [np.take_along_axis(part, kept_ranks, 2) for part in proposed]
-        ends_by_step = defaultdict(list)
-        for number, index, rank in np.argwhere(ends[:, :, :width]).tolist():
-            ends_by_step[number].append((index, rank))
-        ongoing = list(range(len(sentences)))
-        first_rows = np.arange(0, len(rows), width)[:, None]  # of each sentence
-        totals = np.array([node.total for node in rows])
-        for number, attention in enumerate(zip(*model_steps.attention, strict=True)):
+        max_steps, ongoing = self.max_steps(), list(range(len(sentences)))
+        beams = [sentence.beam for sentence in sentences]  # of a sentence that is done: the last one
+        columns = zip(*(part.tolist() for part in model_steps[:3]), strict=True)
+        for number, (own_rows, symbols, log_probs) in enumerate(columns):
+            rows = [*chain.from_iterable(beams)]
+            width = len(rows) // len(sentences)
+            attention = tuple(weights[number] for weights in model_steps.attention)
             step = SearchStep(paths, paths.add(rows, attention), length + number + 1)
-            for index, rank in ends_by_step[number]:
-                if index in ongoing:
-                    row_in_sentence, symbol, log_prob = (part[number, index, rank].item() for part in proposed)
-                    row = index * width + row_in_sentence
-                    candidate = Candidate(row, symbol, log_prob, rows[row].total + log_prob)
-                    self.strategy.finish(sentences[index], candidate, step)
-            kept_rows, symbols, log_probs = (part[number] for part in kept)
-            parents = (first_rows + kept_rows).ravel()
-            totals = totals[parents] + log_probs.ravel()
-            values = (step.first + parents, symbols.ravel(), log_probs.ravel(), totals)
-            rows = [*map(HypothesisNode, *(part.tolist() for part in values))]
             for index in tuple(ongoing):
                 sentence = sentences[index]
-                if sentence.finished:
-                    sentence.beam = rows[index * width : (index + 1) * width]
-                    if self.strategy.done(sentence, max_steps[sentence.number]):
-                        ongoing.remove(index)
-        for index in ongoing:
-            sentences[index].beam = rows[index * width : (index + 1) * width]
+                proposed = (own_rows[index], symbols[index], log_probs[index])
+                self.strategy.keep(sentence, _candidates(rows, index * width, *proposed), step)
+                if self.strategy.done(sentence, max_steps[sentence.number]):
+                    ongoing.remove(index)
+                else:
+                    beams[index] = sentence.beam
         return ongoing
 
     def _restrict(
@@ -364,17 +336,11 @@ class Decoding:
         # One list for the whole batch: on a GPU, each copy to the CPU waits for all pending kernels.
         symbols = prediction.at(proposals.columns).tolist()
 
-        # A generator: `keep` stops when its beam is full, so most candidates are never created.
-        def candidates(first: int, *proposed: list[Any]) -> Iterator[Candidate]:
-            """Yield the candidates of the sentence whose first row is `first`."""
-            for row, symbol, log_prob in zip(*proposed, strict=True):
-                yield Candidate(first + row, symbol, refuse_nan(log_prob), rows[first + row].total + log_prob)
-
         of_rows = [[0] * len(columns) for columns in symbols] if proposals.rows is None else proposals.rows.tolist()
         arguments = zip(
             range(0, len(rows), rows_per_sentence), of_rows, symbols, proposals.log_probs.tolist(), strict=True
         )
-        expanded = self.model.replace_candidates([candidates(*columns) for columns in arguments], prediction)
+        expanded = self.model.replace_candidates([_candidates(rows, *columns) for columns in arguments], prediction)
         # A beam of one row cannot be divided into banks.
         if not (self.constraint and unmet and self.strategy.beam_width > 1):
             return expanded
@@ -434,6 +400,20 @@ class Decoding:
             # Only these sentences propose again: the others would draw their random numbers twice.
             refused = [sentences[index] for index in indices.tolist()]
             proposals = proposals.replaced(indices, self.strategy.propose(by_sentence[indices], refused))
+
+
+def _candidates(
+    rows: Sequence[HypothesisNode],
+    first: int,
+    own_rows: Sequence[int],
+    symbols: Sequence[int],
+    log_probs: Sequence[float],
+) -> Iterator[Candidate]:
+    """Yield the candidates of the sentence whose first row is `first`. `keep` stops when its beam is full, so most of
+    them are never created.
+    """
+    for row, symbol, log_prob in zip(own_rows, symbols, log_probs, strict=True):
+        yield Candidate(first + row, symbol, refuse_nan(log_prob), rows[first + row].total + log_prob)
 
 
 def level_beams(sentences: Sequence[SentenceBeam]) -> None:

@@ -50,14 +50,10 @@ class SingleHypothesis(Strategy, ABC):
         best = next(iter(candidates))  # the only one, or the best of several spellings
         node = step.first + best.row
         if best.symbol == EOS:
-            self.finish(sentence, best, step)
+            # Nothing is ranked by length: a score is log P of the whole.
+            sentence.finished, sentence.beam = [FinishedHypothesis(node, best.log_prob, best.total)], []
         else:
             sentence.beam = [HypothesisNode(node, best.symbol, best.log_prob, best.total, best.surface)]
-
-    def finish(self, sentence: SentenceBeam, candidate: Candidate, step: SearchStep) -> None:
-        # Nothing is ranked by length: a score is log P of the whole.
-        end = FinishedHypothesis(step.first + candidate.row, candidate.log_prob, candidate.total)
-        sentence.finished, sentence.beam = [end], []
 
     def done(self, sentence: SentenceBeam, last_step: int) -> bool:
         return bool(sentence.finished)

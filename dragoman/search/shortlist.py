@@ -12,7 +12,7 @@ from dragoman.data.batch import Batch, SourceBatch, TokenBatch
 from dragoman.data.lexicon import Lexicon
 from dragoman.data.vocabulary import EOS, PAD, SPECIALS
 from dragoman.errors import UserError
-from dragoman.model.predictor import Continuations, Prediction, Predictor, SeveralSteps, StepRunner
+from dragoman.model.predictor import Continuations, Prediction, Predictor, RestrictableRunner, SearchSteps, StepRunner
 from dragoman.model.shapes import Bool, Float, Int
 from dragoman.model.state import select_rows
 from dragoman.model.weights import read_tensors, write_tensors
@@ -171,13 +171,11 @@ class ShortlistPredictor(Predictor[ShortlistState]):
         candidates = state.candidates._replace(disallowed_mask=select_rows(state.candidates.disallowed_mask, sentences))
         return ShortlistState(state.model, model, candidates, state.allowed[sentences])
 
-    def greedy_runner(self, *, candidates: bool = False) -> StepRunner | None:
-        runner = self._model.greedy_runner(candidates=True)
-        return runner and ShortlistRunner(runner)
+    def greedy_runner(self) -> StepRunner | None:
+        return _restrict_runner(self._model.greedy_runner())
 
-    def beam_runner(self, *, candidates: bool = False) -> StepRunner | None:
-        runner = self._model.beam_runner(candidates=True)
-        return runner and ShortlistRunner(runner)
+    def beam_runner(self) -> StepRunner | None:
+        return _restrict_runner(self._model.beam_runner())
 
     def replace_candidates(self, candidates: Continuations, step: Prediction[ShortlistState]) -> Continuations:
         return step.state.model.replace_candidates(candidates, step.followed_by(step.state.state))
@@ -185,17 +183,21 @@ class ShortlistPredictor(Predictor[ShortlistState]):
 
 @final
 class ShortlistRunner(StepRunner):
-    """Makes several steps among the candidates of the state."""
+    """Makes several steps among the candidates of a state."""
 
-    def __init__(self, runner: StepRunner) -> None:
+    def __init__(self, runner: RestrictableRunner) -> None:
         self.most_steps = runner.most_steps
         self._runner = runner
 
     def __call__(
         self, symbols: Int[Tensor, "R"], totals: Float[Tensor, "B W"], state: ShortlistState, steps: int
-    ) -> SeveralSteps:
-        model_steps = self._runner.among(*state.candidates)(symbols, totals, state.state, steps)
+    ) -> SearchSteps:
+        model_steps = self._runner.restrict_to(*state.candidates)(symbols, totals, state.state, steps)
         return model_steps._replace(state=replace(state, state=model_steps.state))
+
+
+def _restrict_runner(runner: StepRunner | None) -> StepRunner | None:
+    return ShortlistRunner(runner) if isinstance(runner, RestrictableRunner) else None
 
 
 def restrict_model(model: Predictor[Any], allowed: Bool[Tensor, "B V"]) -> Predictor[Any]:

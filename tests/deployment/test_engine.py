@@ -18,7 +18,7 @@ from dragoman import devices
 from dragoman.cli import shortlist
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
-from dragoman.deployment import engine, export, tracing
+from dragoman.deployment import engine, export, search_graphs, tracing
 from dragoman.errors import UserError, missing_library
 from dragoman.files.reading import compute_sha256
 from dragoman.model.attention.scores import AdditiveScore
@@ -62,8 +62,11 @@ def quick(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for graph in graphs:
         graph.doc_string = "again"
     start, step, output = graphs
+    candidates = search_graphs.CandidateOutput(np.zeros((4, 1), np.float32), np.zeros(4, np.float32))
     monkeypatch.setattr(
-        tracing, "trace", lambda model: tracing.Graphs(start, step, output, note.step_state, note.source_state, None)
+        tracing,
+        "trace",
+        lambda model: tracing.Graphs(start, step, output, note.step_state, note.source_state, candidates),
     )
 
 
@@ -311,3 +314,11 @@ def test_graphs_have_the_threads_of_the_run_and_these_wait_asleep(monkeypatch: p
     assert seen == ["start", "best", "beam", "greedy"]
     assert translator.translate(["one two"], prefix=["trois"])[0].text.startswith("trois")
     assert seen == ["start", "best", "beam", "greedy", "step", "output"]
+
+
+def test_a_graph_of_another_export_is_not_loaded_later(copied: Path) -> None:
+    translator = dragoman.load(copied, engine="onnx")
+    with (copied / "onnx" / engine.CONSTANTS).open("ab") as constants:
+        constants.write(b"x")
+    with pytest.raises(UserError, match=r"constants\.bin: has changed since the run was loaded; load it again$"):
+        translator.translate(["one two"])

@@ -15,7 +15,8 @@ pytest.importorskip("onnxruntime")
 
 from dragoman.data.batch import TokenBatch
 from dragoman.deployment import tracing
-from dragoman.deployment.engine import VERSION, Note, OnnxModel, Precision
+from dragoman.deployment.engine import CONSTANTS, VERSION, Note, OnnxModel, Precision
+from dragoman.errors import UserError
 from dragoman.model.attention.normalizers import NORMALIZERS
 from dragoman.model.attention.scores import SCORES
 from dragoman.model.attention.terms.table import TERMS
@@ -140,7 +141,8 @@ MODELS |= {kind: {"score": kind} for kind in SCORES if kind not in HAVE}
 def of(tmp_path: Path, model: Seq2Seq, *, int8: bool = False) -> OnnxModel:
     """The model as it is exported into a folder."""
     graphs = tracing.trace(model)
-    files = {}
+    (tmp_path / CONSTANTS).touch()
+    files = {CONSTANTS: ""}
     for name, graph in graphs.models(int8=int8).items():
         (tmp_path / f"{name}.onnx").write_bytes(graph.SerializeToString())
         files[f"{name}.onnx"] = ""
@@ -226,6 +228,18 @@ def test_every_kind_of_model_gives_the_same_in_onnx_runtime(kind: str, tmp_path:
     for source in (sentences([4, 5, 6], [7], [8, 4]), sentences([]), sentences([4] * 20, width=30)):
         assert max(differences(model, exported, source)) < 1e-5
         assert_the_same_searches(exported, source)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("symbol", range(4, 9))
+def test_damaged_weights_are_noticed_in_a_graph_as_well(symbol: int, tmp_path: Path) -> None:
+    """NaN in one row of a beam, which ONNX Runtime ranks below all numbers."""
+    model = build_model(mark=4).float()
+    with torch.no_grad():
+        model.target_embedding.get_parameter("table")[symbol] = float("nan")
+    exported, source = of(tmp_path, model), sentences([4, 5, 6], [7], [8, 4])
+    with pytest.raises(UserError, match="NaN"):
+        Beam(size=3)(exported, (source,))
 
 
 @pytest.mark.slow
