@@ -215,11 +215,14 @@ def _most_probable(body: _Builder, output: GraphOutput) -> tuple[str, str]:
 
 
 class _LoopState(NamedTuple):
-    """A tensor that goes from step to step: its names as a step reads it and as it returns it, and its type."""
+    """A tensor that goes from step to step: its names as a step reads it and as it returns it, its type, and its axes,
+    as far as they are the same in all steps.
+    """
 
     name: str
     next_name: str
     dtype: str
+    axes: list[int | str | None] | None
 
 
 def _loop(
@@ -240,14 +243,22 @@ def _loop(
     """
     from onnx import TensorProto, helper
 
-    def declare(name: str, kind: str, axes: list[str] | None = None) -> Any:
+    def declare(name: str, kind: str, axes: list[int | str | None] | None = None) -> Any:
         return helper.make_tensor_value_info(name, TensorProto.DataType.Value(kind), axes)
 
     merged = output.join(step)
     body = merged.graph
-    kinds = {read.name: TensorProto.DataType.Name(read.type.tensor_type.elem_type) for read in body.input}
-    loop_state = [_LoopState("symbols", "next.symbols", "INT64"), _LoopState(value, f"next.{value}", "FLOAT")]
-    loop_state += [_LoopState(name, following, kinds[name]) for name, following in carried.items()]
+    types = {read.name: read.type.tensor_type for read in body.input}
+    [rows] = types["symbols"].shape.dim
+    loop_state = [
+        _LoopState("symbols", "next.symbols", "INT64", [rows.dim_param]),
+        _LoopState(value, f"next.{value}", "FLOAT", None),
+    ]
+    for name, following in carried.items():
+        # ONNX Runtime uses a buffer again for a tensor that has the same shape; other axes may grow with each step.
+        axes = [axis.dim_value or (axis.dim_param if axis == rows else None) for axis in types[name].shape.dim]
+        dtype = TensorProto.DataType.Name(types[name].elem_type)
+        loop_state.append(_LoopState(name, following, dtype, axes))
     sources = [read for read in body.input if read.name not in {tensor.name for tensor in loop_state}]
     step_outputs = {**chosen, "weights": "FLOAT"}
     choose(_Builder(body))
@@ -256,7 +267,7 @@ def _loop(
     for field in (body.input, body.output, body.value_info):
         del field[:]
     body.input.extend([declare("iteration", "INT64", []), declare("continue", "BOOL", [])])
-    body.input.extend(declare(tensor.name, tensor.dtype) for tensor in loop_state)
+    body.input.extend(declare(tensor.name, tensor.dtype, tensor.axes) for tensor in loop_state)
     body.output.append(declare("go_on", "BOOL", []))
     body.output.extend(declare(tensor.next_name, tensor.dtype) for tensor in loop_state)
     body.output.extend(declare(f"{name} of step", kind) for name, kind in step_outputs.items())
