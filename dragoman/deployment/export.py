@@ -53,6 +53,7 @@ def write(run: Run, weights: str | None = None, *, int8: bool = False) -> Path:
         model.start_id,
         graphs.step_state,
         graphs.source_state,
+        graphs.state_grows,
         files,
     )
     folder.write(note._asdict())

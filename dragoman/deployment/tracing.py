@@ -30,6 +30,7 @@ class Graphs(NamedTuple):
     step_state: list[str]
     source_state: list[str]
     candidates: search_graphs.CandidateOutput
+    state_grows: bool  # from step to step
 
     def models(self, *, int8: bool) -> dict[str, Any]:
         """Return all graphs by name."""
@@ -65,7 +66,8 @@ def trace(model: Seq2Seq) -> Graphs:
     assert isinstance(model.output, LogLinearOutput)  # as all portable ones are
     weight, bias = (part.detach().float().numpy() for part in (model.output.weight, model.output.bias))
     candidates = search_graphs.CandidateOutput(weight, bias)
-    return _without_unread(Graphs(start, step, output, _names(step_state), _names(source_state), candidates))
+    grows = any(STEPS in part.axes.values() for part in step_state)
+    return _without_unread(Graphs(start, step, output, _names(step_state), _names(source_state), candidates, grows))
 
 
 def _without_unread(traced: Graphs) -> Graphs:

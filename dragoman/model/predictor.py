@@ -105,6 +105,7 @@ class StepRunner(ABC):
     """Makes several steps of a search in one call."""
 
     most_steps: int  # in one call
+    most_rows: int  # more are faster one step at a time
 
     @abstractmethod
     def __call__(self, symbols: Int[Tensor, "R"], totals: Float[Tensor, "B W"], state: Any, steps: int) -> SearchSteps:

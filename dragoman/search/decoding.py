@@ -245,7 +245,10 @@ class Decoding:
         """Return how many steps the model may make by itself, with full beams: none in which an end is forced or
         forbidden.
         """
-        if len(sentences[0].beam) < self.strategy.beam_width or length < max(self.min_steps(), default=0):
+        width = len(sentences[0].beam)
+        if width < self.strategy.beam_width or width * len(sentences) > runner.most_rows:
+            return 0
+        if length < max(self.min_steps(), default=0):
             return 0
         max_steps = self.max_steps()
         return min(runner.most_steps, *(max_steps[sentence.number] - length for sentence in sentences))

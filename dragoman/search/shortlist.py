@@ -187,6 +187,7 @@ class ShortlistRunner(StepRunner):
 
     def __init__(self, runner: RestrictableRunner) -> None:
         self.most_steps = runner.most_steps
+        self.most_rows = runner.most_rows
         self._runner = runner
 
     def __call__(

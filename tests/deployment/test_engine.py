@@ -66,7 +66,7 @@ def quick(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         tracing,
         "trace",
-        lambda model: tracing.Graphs(start, step, output, note.step_state, note.source_state, candidates),
+        lambda model: tracing.Graphs(start, step, output, note.step_state, note.source_state, candidates, False),
     )
 
 

@@ -147,7 +147,9 @@ def of(tmp_path: Path, model: Seq2Seq, *, int8: bool = False) -> OnnxModel:
         (tmp_path / f"{name}.onnx").write_bytes(graph.SerializeToString())
         files[f"{name}.onnx"] = ""
     precision: Precision = "int8" if int8 else "float32"
-    note = Note(VERSION, "", "", precision, model.start_id, graphs.step_state, graphs.source_state, files)
+    note = Note(
+        VERSION, "", "", precision, model.start_id, graphs.step_state, graphs.source_state, graphs.state_grows, files
+    )
     return OnnxModel(tmp_path, note, 1, lambda: model.output)
 
 
@@ -225,6 +227,8 @@ def test_every_kind_of_model_gives_the_same_in_onnx_runtime(kind: str, tmp_path:
     model = build_model(mark=4, **MODELS[kind]).float()
     exported = of(tmp_path, model)
     assert exported.start_id == model.start_id
+    if MODELS[kind].get("decoder", {}).get("kind") == "self_attention":
+        assert exported.state_grows
     for source in (sentences([4, 5, 6], [7], [8, 4]), sentences([]), sentences([4] * 20, width=30)):
         assert max(differences(model, exported, source)) < 1e-5
         assert_the_same_searches(exported, source)
@@ -267,6 +271,7 @@ def test_a_state_holds_only_what_a_step_reads_and_integers_come_close(tmp_path: 
     source = sentences([4, 5, 6], [7], [8, 4])
     state = exported.begin((source,))
     assert [tuple(tensor.shape) for tensor in state.step_state] == [(3, 32)]  # no weights, nothing fed
+    assert not exported.state_grows
     assert [tensor.dtype for tensor in state.source_state] == [torch.float32, torch.float32, torch.bool]
     assert 0 < max(differences(model, exported, source)) < 0.05
     from onnx import TensorProto, load
