@@ -92,9 +92,12 @@ class OnnxModel(Predictor[Tensors]):
                 raise UserError(f"{self._folder / file}: has changed since the run was loaded; load it again")
         return _Graph(self._folder, self._threads, name, names, kept=kept)
 
-    def _version(self, file: str) -> tuple[int, int]:
-        """Return what differs after a file was replaced or written to."""
-        status = (self._folder / file).stat()
+    def _version(self, file: str) -> tuple[int, int] | None:
+        """Return what differs after a file was replaced or written to; None if it is missing."""
+        try:
+            status = (self._folder / file).stat()
+        except OSError:
+            return None
         return status.st_ino, status.st_mtime_ns
 
     @cached_property

@@ -316,9 +316,13 @@ def test_graphs_have_the_threads_of_the_run_and_these_wait_asleep(monkeypatch: p
     assert seen == ["start", "best", "beam", "greedy", "step", "output"]
 
 
-def test_a_graph_of_another_export_is_not_loaded_later(copied: Path) -> None:
+@pytest.mark.parametrize("removed", [True, False])
+def test_a_graph_of_another_export_is_not_loaded_later(removed: bool, copied: Path) -> None:
     translator = dragoman.load(copied, engine="onnx")
-    with (copied / "onnx" / engine.CONSTANTS).open("ab") as constants:
-        constants.write(b"x")
+    constants = copied / "onnx" / engine.CONSTANTS
+    if removed:
+        constants.unlink()
+    else:
+        constants.write_bytes(constants.read_bytes() + b"x")
     with pytest.raises(UserError, match=r"constants\.bin: has changed since the run was loaded; load it again$"):
         translator.translate(["one two"])
