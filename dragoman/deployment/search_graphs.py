@@ -243,9 +243,6 @@ def _loop(
     """
     from onnx import TensorProto, helper
 
-    def declare(name: str, kind: str, axes: list[int | str | None] | None = None) -> Any:
-        return helper.make_tensor_value_info(name, TensorProto.DataType.Value(kind), axes)
-
     merged = output.join(step)
     body = merged.graph
     types = {read.name: read.type.tensor_type for read in body.input}
@@ -264,28 +261,21 @@ def _loop(
     choose(_Builder(body))
     for name in step_outputs:  # a result of the step may be the value of the next one, too
         body.node.append(helper.make_node("Identity", [name], [f"{name} of step"]))
-    for field in (body.input, body.output, body.value_info):
-        del field[:]
-    body.input.extend([declare("iteration", "INT64", []), declare("continue", "BOOL", [])])
-    body.input.extend(declare(tensor.name, tensor.dtype, tensor.axes) for tensor in loop_state)
-    body.output.append(declare("go_on", "BOOL", []))
-    body.output.extend(declare(tensor.next_name, tensor.dtype) for tensor in loop_state)
-    body.output.extend(declare(f"{name} of step", kind) for name, kind in step_outputs.items())
-    further_inputs = [declare(name, kind) for name, kind in output.inputs.items()]
+    _declare_body(body, loop_state, step_outputs)
     first, last = ([f"{place} {tensor.name}" for tensor in loop_state] for place in ("first", "last"))
     loop = helper.make_node("Loop", ["steps", "", *first], [*last, *step_outputs], body=body)
     graph = helper.make_graph(
         [],
         "search",
         [
-            declare("steps", "INT64", []),
-            *(declare(name, tensor.dtype) for name, tensor in zip(first, loop_state, strict=True)),
+            _declare("steps", "INT64", []),
+            *(_declare(name, tensor.dtype) for name, tensor in zip(first, loop_state, strict=True)),
             *sources,
-            *further_inputs,
+            *(_declare(name, dtype) for name, dtype in output.inputs.items()),
         ],
         [
-            *(declare(name, tensor.dtype) for name, tensor in zip(last, loop_state, strict=True)),
-            *(declare(name, kind) for name, kind in step_outputs.items()),
+            *(_declare(name, tensor.dtype) for name, tensor in zip(last, loop_state, strict=True)),
+            *(_declare(name, dtype) for name, dtype in step_outputs.items()),
         ],
     )
     prepare(_Builder(graph))
@@ -293,3 +283,21 @@ def _loop(
     graph.node.append(loop)
     merged.graph.CopyFrom(graph)
     return merged
+
+
+def _declare_body(body: Any, loop_state: list[_LoopState], step_outputs: dict[str, str]) -> None:
+    """Declare the inputs and outputs of the body of a loop, in the order of those of the loop."""
+    for field in (body.input, body.output, body.value_info):
+        del field[:]
+    body.input.extend([_declare("iteration", "INT64", []), _declare("continue", "BOOL", [])])
+    body.input.extend(_declare(tensor.name, tensor.dtype, tensor.axes) for tensor in loop_state)
+    body.output.append(_declare("go_on", "BOOL", []))
+    body.output.extend(_declare(tensor.next_name, tensor.dtype) for tensor in loop_state)
+    body.output.extend(_declare(f"{name} of step", dtype) for name, dtype in step_outputs.items())
+
+
+def _declare(name: str, dtype: str, axes: list[int | str | None] | None = None) -> Any:
+    """Return the declaration of a tensor with these axes, or with any."""
+    from onnx import TensorProto, helper
+
+    return helper.make_tensor_value_info(name, TensorProto.DataType.Value(dtype), axes)
