@@ -158,6 +158,7 @@ def test_a_commit_knows_todays_keys_if_it_accepts_a_configuration(tmp_path: Path
 def test_an_older_worker_that_knows_no_gpu_is_one_line(tmp_path: Path) -> None:
     worker = tmp_path / WORKER
     worker.parent.mkdir()
+    (worker.parent / "__init__.py").touch()  # otherwise Python prefers the package of this checkout
     worker.write_text("""print('{"jobs": []}')""", "utf-8")
     with (tmp_path / "errors").open("w+") as errors, pytest.raises(UserError, match=r"^--device: "):
         Worker(tmp_path, tmp_path, 1.0, min(os.sched_getaffinity(0)), errors, "cuda")
