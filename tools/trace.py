@@ -20,7 +20,7 @@ from dragoman.cli import app
 PACKAGE = Path(__file__).resolve().parent.parent / "dragoman"
 LOAD = "translation/loading.py", "load"  # begins the second phase, and its end the third
 COMMAND = "cli/translate.py", "translate"  # its end is the end of the third
-MOST_FILES = 50
+MOST_FILES = 51
 TRANSFORMS = "translation/transforms/"
 PHASES = BEFORE, LOADING, TRANSLATING, AFTER = "before loading", "while loading", "while translating", "after"
 

@@ -214,7 +214,7 @@ class _BeamRunner(_Runner):
     def __call__(
         self, symbols: Int[Tensor, "R"], totals: Float[Tensor, "B W"], state: Tensors, steps: int
     ) -> SearchSteps:
-        (rows, proposed, log_probs), weights, following = self._run(steps, symbols, totals, state)
+        (rows, proposed, log_probs), weights, following = self._run(steps, symbols, totals.float(), state)
         return SearchSteps(rows, proposed, log_probs, (weights,), following)
 
 

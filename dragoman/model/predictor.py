@@ -3,12 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, final
 
 import torch
 from torch import Tensor
 
 from dragoman.data.batch import Batch, SourceBatch
+from dragoman.data.vocabulary import BOS, PAD
 from dragoman.model.shapes import Bool, Float, Int
 from dragoman.model.state import Tree
 
@@ -60,6 +62,11 @@ class Prediction(Generic[Tree]):
         return self.of_rows(symbols.expand(len(self.log_probs), -1))
 
 
+def mask_specials(log_probs: Float[Tensor, "R C"]) -> None:
+    """Mask padding and the start symbol, which no translation contains, in place."""
+    log_probs[:, PAD : BOS + 1] = float("-inf")  # the specials have the first columns of all predictions
+
+
 class Candidate(NamedTuple):
     """A continuation of a hypothesis: its row, the symbol, log P of the symbol and of the whole hypothesis, and the
     spelling of the symbol if the vocabulary has none.
@@ -90,8 +97,8 @@ class ScoredBatch(NamedTuple):
 
 class SearchSteps(NamedTuple):
     """Several steps of a search. Of each step: the best continuations of each sentence, best first, as rows within the
-    sentence, symbols, and log P of the symbols; and attention. `state` is that after the last step, of the rows that go
-    on. There are no statistics.
+    sentence, symbols, and log P of the symbols; attention and statistics. `state` is that after the last step, of the
+    rows that go on.
     """
 
     rows: Int[Tensor, "T B P"]
@@ -99,6 +106,7 @@ class SearchSteps(NamedTuple):
     log_probs: Float[Tensor, "T B P"]
     attention: tuple[Float[Tensor, "T R _"], ...]
     state: Any
+    statistics: Mapping[str, Float[Tensor, "T R"]] = MappingProxyType({})
 
 
 class StepRunner(ABC):

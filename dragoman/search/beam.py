@@ -13,11 +13,11 @@ from dragoman.data.batch import SourceBatch, TokenBatch
 from dragoman.data.vocabulary import EOS
 from dragoman.model.predictor import Candidate, Predictor, StepRunner
 from dragoman.model.shapes import Float
-from dragoman.search.decoding import Proposals, SearchStep, SentenceBeam, Strategy
 from dragoman.search.hypothesis import FinishedHypothesis, HypothesisNode
 from dragoman.search.limits import LengthLimit, Margin, Ratio
 from dragoman.search.ranking import Alpha, Beta, NormalizationKind, Ranking
 from dragoman.search.search import Search
+from dragoman.search.strategy import Proposals, RunnableStrategy, SearchStep, SentenceBeam, Strategy
 
 Size = Annotated[int, Field(ge=1, le=1000)]
 
@@ -69,7 +69,7 @@ class Beam(Search):
 
 
 @dataclass(frozen=True)
-class BestFinished(Strategy):
+class BestFinished(RunnableStrategy):
     """Keep the `beam_width` best open hypotheses and the `max_finished` best finished ones; `n_best` are requested."""
 
     beam_width: int

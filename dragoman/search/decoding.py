@@ -1,27 +1,26 @@
 """The one loop of all searches: limits, constraints, paths, reordering of rows, random numbers, a deadline."""
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import torch
-from torch import Tensor
 
 from dragoman.data.batch import SourceBatch
 from dragoman.errors import UserError
-from dragoman.model.predictor import Candidate, Prediction, Predictor, SearchSteps, StepRunner
-from dragoman.model.shapes import Float, Int
+from dragoman.model.predictor import Candidate, Prediction, Predictor, mask_specials
 from dragoman.model.state import select_rows
 from dragoman.search.banks import find_contenders, group_by_progress
 from dragoman.search.constraints import Constraint, ConstraintProgress
-from dragoman.search.hypothesis import FinishedHypothesis, Hypothesis, HypothesisNode, Paths, start_node
-from dragoman.search.limits import forbid_end, force_end, mask_specials, refuse_nan
+from dragoman.search.hypothesis import Hypothesis, HypothesisNode, Paths, start_node
+from dragoman.search.limits import forbid_end, force_end, refuse_nan
 from dragoman.search.masking import RefusalMask, mask_log_probs
+from dragoman.search.runs import ModelRuns
+from dragoman.search.strategy import Proposals, RunnableStrategy, SearchStep, SentenceBeam, Strategy
 
 StepCounts = Callable[[], Sequence[int]]  # a number of steps for each sentence; may grow while a source arrives
+Trace: TypeAlias = Callable[[Paths, Sequence[SentenceBeam]], None]
 
 
 class Deadline:
@@ -43,92 +42,6 @@ class Deadline:
         if self.passed:
             cancelled = self._end == float("-inf")
             raise UserError("cancelled" if cancelled else f"not translated within {self._seconds:g} seconds")
-
-
-@dataclass(slots=True)
-class SentenceBeam:
-    """The search state of one sentence."""
-
-    number: int  # in the batch
-    beam: list[HypothesisNode]  # open hypotheses, best first
-    finished: list[FinishedHypothesis]  # best first
-    random: torch.Generator | None  # one per sentence, so that draws do not depend on the batch
-    required: int = 0  # symbols that a constraint requires in the translation
-
-
-class Proposals(NamedTuple):
-    """Continuations of every sentence, best first: columns of `log_probs` (not symbol ids; see `Prediction.at`), log P
-    of each symbol, and rows within the sentence, which may be left out if each sentence has one row.
-    """
-
-    columns: Int[Tensor, "B P"]
-    log_probs: Float[Tensor, "B P"]
-    rows: Int[Tensor, "B P"] | None = None
-
-    def of(self, indices: Int[Tensor, "_"]) -> "Proposals":
-        """Return the proposals of some sentences."""
-        rows = None if self.rows is None else self.rows[indices]
-        return Proposals(self.columns[indices], self.log_probs[indices], rows)
-
-    def replaced(self, indices: Int[Tensor, "_"], replacements: "Proposals") -> "Proposals":
-        """Return these proposals with replacements for some sentences."""
-        columns, log_probs = (
-            own.index_copy(0, indices, other) for own, other in zip(self[:2], replacements[:2], strict=True)
-        )
-        if self.rows is None or replacements.rows is None:
-            return Proposals(columns, log_probs)
-        return Proposals(columns, log_probs, self.rows.index_copy(0, indices, replacements.rows))
-
-
-class SearchStep(NamedTuple):
-    """A step of a search, as `Strategy.keep` sees it."""
-
-    paths: Paths
-    first: int  # the node of the first row
-    length: int  # of hypotheses that end here, counting the end symbol
-
-
-Trace: TypeAlias = Callable[[Paths, Sequence[SentenceBeam]], None]
-
-
-class Strategy(ABC):
-    """What distinguishes one search from another: which continuations it considers, which it keeps, when it ends.
-
-    `beam_width` neighboring rows of a sentence compete with each other: in diverse beam search, the rows of a group.
-    `coverage_sources` are the numbers of the sources whose coverage the ranking needs.
-    """
-
-    beam_width: int
-    coverage_sources: Sequence[int] = ()
-
-    @property
-    def considered(self) -> int | None:
-        """How many of a row's most probable continuations may be proposed; None: any number."""
-        return None
-
-    def runner(self, model: Predictor[Any]) -> StepRunner | None:
-        """Return a runner of several steps of this search, or None if each step has to be made by itself. Its rows go
-        on as `keep` leaves them in the beam.
-        """
-        return None
-
-    def begin(self, start: HypothesisNode) -> list[HypothesisNode]:
-        """Return the open hypotheses of a sentence before the first step, given the empty one."""
-        return [start]
-
-    @abstractmethod
-    def propose(self, log_probs: Float[Tensor, "B W C"], sentences: Sequence[SentenceBeam]) -> Proposals:
-        """Return continuations of the sentences' beams by one symbol, given log P of each symbol."""
-
-    @abstractmethod
-    def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
-        """Move open candidates into the sentence's beam, and candidates with the end symbol into `finished`. Beams may
-        shrink. In the beam as passed, rows with log P -inf are padding: all sentences have equally many rows.
-        """
-
-    @abstractmethod
-    def done(self, sentence: SentenceBeam, last_step: int) -> bool:
-        """Return whether no better hypothesis can follow, given that the end is forced at `last_step`."""
 
 
 class Decoding:
@@ -154,12 +67,13 @@ class Decoding:
         seeds: Sequence[int] = (),
         deadline: Deadline | None = None,
     ) -> None:
-        considered = (
-            None if constraint else strategy.considered
-        )  # a symbol that a constraint requires may be improbable
-        self._runner = None if constraint else strategy.runner(model)
+        # None with a constraint: a symbol that it requires may be improbable.
+        considered = None if constraint else strategy.considered
         self.model = model if considered is None else model.most_probable(considered)
         self.strategy = strategy
+        self._runs: ModelRuns | None = None
+        if isinstance(strategy, RunnableStrategy) and not constraint and (runner := strategy.runner(model)):
+            self._runs = ModelRuns(self.model, strategy, runner, device)
         self.max_steps = max_steps
         self.device = device
         self.constraint = constraint
@@ -178,7 +92,7 @@ class Decoding:
         """Return the finished hypotheses of each sentence; `trace` looks at the whole search once it is done."""
         paths = Paths(sources, self.strategy.coverage_sources)
         if trace:
-            self._runner = None  # its rows go on with sentences that are done
+            self._runs = None  # their rows go on with sentences that are done
         for _ in self.steps(sources, paths):
             pass
         if trace:
@@ -202,8 +116,9 @@ class Decoding:
         while sentences:
             if self.deadline:
                 self.deadline.check()
-            if self._runner and (count := self._count_steps(self._runner, sentences, length)) > 1:
-                model_steps, sentences = self._run(self._runner, sentences, state, count, paths, length)
+            if self._runs and (count := self._runs.count(sentences, self._unlimited(sentences, length))) > 0:
+                last_steps = self.max_steps()
+                model_steps, sentences = self._runs.run(sentences, state, count, paths, length, last_steps)
                 length, state = length + len(model_steps.symbols), model_steps.state
                 continue
             rows = [node for sentence in sentences for node in sentence.beam]  # equally many of each
@@ -241,59 +156,12 @@ class Decoding:
                 state = self.model.reorder(state, kept_rows, kept_sentences)
                 constraint_state = select_rows(constraint_state, kept_rows)
 
-    def _count_steps(self, runner: StepRunner, sentences: Sequence[SentenceBeam], length: int) -> int:
-        """Return how many steps the model may make by itself, with full beams: none in which an end is forced or
-        forbidden.
-        """
-        width = len(sentences[0].beam)
-        if width < self.strategy.beam_width or width * len(sentences) > runner.most_rows:
-            return 0
+    def _unlimited(self, sentences: Sequence[SentenceBeam], length: int) -> int:
+        """Return how many steps follow in which no end is forced or forbidden."""
         if length < max(self.min_steps(), default=0):
             return 0
         max_steps = self.max_steps()
-        return min(runner.most_steps, *(max_steps[sentence.number] - length for sentence in sentences))
-
-    def _run(
-        self, runner: StepRunner, sentences: list[SentenceBeam], state: Any, count: int, paths: Paths, length: int
-    ) -> tuple[SearchSteps, list[SentenceBeam]]:
-        """Let the model make up to `count` steps, and keep their candidates step by step. Return the steps, with the
-        state of the sentences that go on, and these sentences.
-        """
-        rows = [node for sentence in sentences for node in sentence.beam]
-        width = len(rows) // len(sentences)
-        symbols = torch.tensor([node.symbol for node in rows], device=self.device)
-        totals = torch.tensor([node.total for node in rows], device=self.device).view(-1, width)
-        model_steps = runner(symbols, totals, state, count)
-        ongoing = self._keep_steps(model_steps, sentences, paths, length)
-        if ongoing and len(ongoing) < len(sentences):
-            remaining = torch.tensor(ongoing, device=self.device)
-            kept_rows = (remaining.unsqueeze(1) * width + torch.arange(width, device=self.device)).flatten()
-            model_steps = model_steps._replace(state=self.model.reorder(model_steps.state, kept_rows, remaining))
-        return model_steps, [sentences[index] for index in ongoing]
-
-    def _keep_steps(
-        self, model_steps: SearchSteps, sentences: list[SentenceBeam], paths: Paths, length: int
-    ) -> list[int]:
-        """Keep the candidates of steps that the model has made. Return the indices of the sentences that go on. The
-        model has made all steps with all sentences: those after a sentence is done are ignored.
-        """
-        max_steps, ongoing = self.max_steps(), list(range(len(sentences)))
-        beams = [sentence.beam for sentence in sentences]  # of a sentence that is done: the last one
-        columns = zip(*(part.tolist() for part in model_steps[:3]), strict=True)
-        for number, (own_rows, symbols, log_probs) in enumerate(columns):
-            rows = [*chain.from_iterable(beams)]
-            width = len(rows) // len(sentences)
-            attention = tuple(weights[number] for weights in model_steps.attention)
-            step = SearchStep(paths, paths.add(rows, attention), length + number + 1)
-            for index in tuple(ongoing):
-                sentence = sentences[index]
-                proposed = (own_rows[index], symbols[index], log_probs[index])
-                self.strategy.keep(sentence, _candidates(rows, index * width, *proposed), step)
-                if self.strategy.done(sentence, max_steps[sentence.number]):
-                    ongoing.remove(index)
-                else:
-                    beams[index] = sentence.beam
-        return ongoing
+        return min(max_steps[sentence.number] - length for sentence in sentences)
 
     def _restrict(
         self, prediction: Prediction[Any], constraint_state: Any, remaining: Sequence[int], too_early: Sequence[bool]

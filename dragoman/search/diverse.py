@@ -14,11 +14,12 @@ from dragoman.data.batch import SourceBatch
 from dragoman.model.predictor import Candidate
 from dragoman.model.shapes import Float
 from dragoman.search.beam import BestFinished, Size
-from dragoman.search.decoding import Proposals, SearchStep, SentenceBeam, Strategy, group_by_row
+from dragoman.search.decoding import group_by_row
 from dragoman.search.hypothesis import FinishedHypothesis, HypothesisNode
 from dragoman.search.limits import LengthLimit, Margin, Ratio
 from dragoman.search.ranking import Alpha, NormalizationKind, Ranking
 from dragoman.search.search import Search
+from dragoman.search.strategy import Proposals, SearchStep, SentenceBeam, Strategy
 
 Groups = Annotated[int, Field(ge=1, le=100)]
 Strength = Annotated[float, Field(ge=0, le=100)]

@@ -11,14 +11,15 @@ import torch
 from dragoman.configuration.values import Count
 from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import EOS
-from dragoman.model.predictor import Candidate, Prediction, Predictor
+from dragoman.model.predictor import Candidate, Prediction, Predictor, mask_specials
 from dragoman.model.state import select_rows
 from dragoman.search.beam import Beam, Size
 from dragoman.search.constraints import Constraint
-from dragoman.search.decoding import Deadline, Strategy, Trace
+from dragoman.search.decoding import Deadline, Trace
 from dragoman.search.hypothesis import FinishedHypothesis, Hypothesis, HypothesisNode, Paths, start_node
-from dragoman.search.limits import Margin, Ratio, forbid_end, mask_specials
+from dragoman.search.limits import Margin, Ratio, forbid_end
 from dragoman.search.search import Search
+from dragoman.search.strategy import Strategy
 
 ROWS = 32  # hypotheses that are continued together: more are faster, but some would not have been continued later
 

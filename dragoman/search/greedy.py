@@ -10,10 +10,10 @@ from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import EOS
 from dragoman.model.predictor import Candidate, Predictor, StepRunner
 from dragoman.model.shapes import Float
-from dragoman.search.decoding import Proposals, SearchStep, SentenceBeam, Strategy
 from dragoman.search.hypothesis import FinishedHypothesis, HypothesisNode
 from dragoman.search.limits import LengthLimit, Margin, Ratio
 from dragoman.search.search import Search
+from dragoman.search.strategy import Proposals, RunnableStrategy, SearchStep, SentenceBeam, Strategy
 
 
 @final
@@ -41,19 +41,26 @@ class Greedy(Search):
         return GreedyStrategy()
 
 
-class SingleHypothesis(Strategy, ABC):
+class SingleHypothesis(RunnableStrategy, ABC):
     """One hypothesis per sentence, done at its first end symbol. A variant proposes the next symbol."""
 
     beam_width = 1
 
+    def runner(self, model: Predictor[Any]) -> StepRunner | None:
+        return None
+
     def keep(self, sentence: SentenceBeam, candidates: Iterable[Candidate], step: SearchStep) -> None:
         best = next(iter(candidates))  # the only one, or the best of several spellings
-        node = step.first + best.row
         if best.symbol == EOS:
-            # Nothing is ranked by length: a score is log P of the whole.
-            sentence.finished, sentence.beam = [FinishedHypothesis(node, best.log_prob, best.total)], []
+            self.finish(sentence, best, step)
         else:
+            node = step.first + best.row
             sentence.beam = [HypothesisNode(node, best.symbol, best.log_prob, best.total, best.surface)]
+
+    def finish(self, sentence: SentenceBeam, candidate: Candidate, step: SearchStep) -> None:
+        # Nothing is ranked by length: a score is log P of the whole.
+        node = step.first + candidate.row
+        sentence.finished, sentence.beam = [FinishedHypothesis(node, candidate.log_prob, candidate.total)], []
 
     def done(self, sentence: SentenceBeam, last_step: int) -> bool:
         return bool(sentence.finished)

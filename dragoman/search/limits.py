@@ -8,7 +8,7 @@ from pydantic import Field
 from torch import Tensor
 
 from dragoman.data.batch import SourceBatch, TokenBatch
-from dragoman.data.vocabulary import BOS, EOS, PAD
+from dragoman.data.vocabulary import EOS
 from dragoman.errors import UserError
 from dragoman.model.shapes import Float, Int
 
@@ -53,11 +53,6 @@ def _lengths(sources: tuple[SourceBatch, ...]) -> list[int]:
 
 def _length(source: SourceBatch) -> Int[Tensor, "B"]:
     return source.mask.sum(1) if isinstance(source, TokenBatch) else source.mask.any(1) * IMAGE
-
-
-def mask_specials(log_probs: Float[Tensor, "R C"]) -> None:
-    """Mask padding and the start symbol, which no translation contains, in place."""
-    log_probs[:, PAD : BOS + 1] = float("-inf")  # the specials have the first columns of all predictions
 
 
 def force_end(log_probs: Float[Tensor, "R C"], rows: list[int]) -> None:

@@ -15,10 +15,10 @@ from dragoman.data.batch import SourceBatch
 from dragoman.data.vocabulary import EOS
 from dragoman.model.predictor import Candidate
 from dragoman.model.shapes import Bool, Float, Int
-from dragoman.search.decoding import Proposals, SearchStep, SentenceBeam, Strategy
 from dragoman.search.hypothesis import FinishedHypothesis, HypothesisNode
 from dragoman.search.limits import LengthLimit, Margin, Ratio
 from dragoman.search.search import Search
+from dragoman.search.strategy import Proposals, SearchStep, SentenceBeam, Strategy
 
 MOST = 1000  # samples of a sentence
 

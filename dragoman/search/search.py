@@ -11,9 +11,10 @@ from dragoman.data.batch import SourceBatch
 from dragoman.errors import UserError
 from dragoman.model.predictor import Predictor
 from dragoman.search.constraints import Constraint
-from dragoman.search.decoding import Deadline, Decoding, Strategy, Trace
+from dragoman.search.decoding import Deadline, Decoding, Trace
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.limits import LengthLimit
+from dragoman.search.strategy import Strategy
 
 
 class Search(ABC):

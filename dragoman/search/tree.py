@@ -5,8 +5,8 @@ from enum import StrEnum
 from typing import NamedTuple, final
 
 from dragoman.data.vocabulary import EOS
-from dragoman.search.decoding import SentenceBeam
 from dragoman.search.hypothesis import ROOT, HypothesisNode, Paths
+from dragoman.search.strategy import SentenceBeam
 
 
 class Fate(StrEnum):

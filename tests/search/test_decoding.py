@@ -16,7 +16,7 @@ from dragoman.errors import UserError
 from dragoman.model.predictor import Candidate, Continuations, Prediction, Predictor, RestrictedPredictor
 from dragoman.search.beam import Beam
 from dragoman.search.constraints import Constraint, ConstraintProgress, Prefix
-from dragoman.search.decoding import Deadline, Proposals, SentenceBeam, Strategy
+from dragoman.search.decoding import Deadline
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.greedy import Greedy, SingleHypothesis
 from dragoman.search.limits import LengthLimit
@@ -24,6 +24,7 @@ from dragoman.search.masking import mask_log_probs
 from dragoman.search.sampling import Sample
 from dragoman.search.search import Search
 from dragoman.search.spans import PrefixFilter
+from dragoman.search.strategy import Proposals, SentenceBeam, Strategy
 from tests.builders import build_model, sentences
 from tests.search.toys import A, B, C, Chances, State, Written, all_translations
 

@@ -3,7 +3,8 @@
 import torch
 
 from dragoman.data.vocabulary import BOS, EOS, PAD
-from dragoman.search.limits import LengthLimit, force_end, mask_specials
+from dragoman.model.predictor import mask_specials
+from dragoman.search.limits import LengthLimit, force_end
 from tests.builders import sentences
 
 

@@ -21,7 +21,6 @@ from dragoman.model.seq2seq import ModelState, Seq2Seq
 from dragoman.model.state import select_rows
 from dragoman.search.beam import Beam
 from dragoman.search.constraints import Prefix as ForcedPrefix
-from dragoman.search.decoding import Strategy
 from dragoman.search.diverse import Diverse
 from dragoman.search.exhaustive import Exhaustive
 from dragoman.search.greedy import Greedy
@@ -29,6 +28,7 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.limits import LengthLimit
 from dragoman.search.sampling import Sample
 from dragoman.search.search import Search
+from dragoman.search.strategy import Strategy
 from dragoman.search.table import SEARCHES, has_beam, in_place_of, with_beam, with_width
 from tests.builders import BATCH, build_model, sentences
 from tests.golden import Golden
