@@ -26,7 +26,7 @@ class DeviceConfig(Section):
     )
     cuda_graphs: bool = Field(
         True,
-        description="capture teacher-forcing steps as CUDA graphs on a GPU",
+        description="record steps of training and search as CUDA graphs on a GPU",
     )
 
 

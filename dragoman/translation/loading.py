@@ -184,6 +184,8 @@ def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memor
     model = run.model(weights).to(device.torch_device)
     if engine == "int8" and not model.output.portable:
         raise UserError(f"{run.folder.path}: engine int8 does not support the output '{run.config.model.output.kind}'")
+    if device.torch_device.type == "cuda" and run.config.device.cuda_graphs:
+        model.replay_steps()
     return Translator(model, *rest)
 
 
