@@ -1,7 +1,7 @@
 """Hypotheses that a search returns, and the tree of steps that it keeps until then."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -43,6 +43,11 @@ class Hypothesis:
     @property
     def log_prob(self) -> float:
         return sum(self.log_probs) if self.total is None else self.total
+
+    @property
+    def without_details(self) -> "Hypothesis":
+        """The same hypothesis without attention and statistics."""
+        return replace(self, attention=(), statistics={})
 
 
 class HypothesisNode(NamedTuple):

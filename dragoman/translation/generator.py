@@ -153,7 +153,7 @@ class SequenceGenerator:
         constraints += self._of_sentences(batch, strict=strict)
         rows = 0 if self.predictor else task.search.rows(task.n_best) * len(batch)  # graphs have threads of their own
         with linear.use_backend(self.backend), self.threads(rows):
-            return task.search(
+            hypotheses = task.search(
                 model,
                 sources,
                 task.n_best,
@@ -164,6 +164,16 @@ class SequenceGenerator:
                 deadline=task.deadline,
                 trace=task.trace,
             )
+        if self._needs_details(task, batch) or _has_unknown(hypotheses):
+            return hypotheses
+        return [[hypothesis.without_details for hypothesis in own] for own in hypotheses]
+
+    @staticmethod
+    def _needs_details(task: Task, batch: Sequence[Sentence]) -> bool:
+        """Return whether log P of symbols and attention are needed: what is spared is attention by words."""
+        return task.details or any(
+            transform.needs_details(sentence) for sentence in batch for transform in sentence.notes
+        )
 
     def _by_engine(
         self, engine: SearchEngine, task: Task, batch: Sequence[Sentence], sources: tuple[SourceBatch, ...]
@@ -175,9 +185,7 @@ class SequenceGenerator:
             raise UserError(f"engine {engine.name} does not support a shortlist")
         device = self.device.torch_device
         constraints = self.constraints_of(task.mark, len(batch))
-        details = task.details or any(
-            transform.needs_details(sentence) for sentence in batch for transform in sentence.notes
-        )
+        details = self._needs_details(task, batch)
         for transform in {transform: None for sentence in batch for transform in sentence.notes}:
             constraints += transform.constraints(batch, device, strict=False)
             is_needed = task.details or not transform.measures
@@ -188,7 +196,7 @@ class SequenceGenerator:
             task.search, sources, prefixes, task.n_best, task.spare, constraints, task.deadline, details
         )
         hypotheses = engine.find(request)
-        if not details and any(UNK in hypothesis.symbols for own in hypotheses for hypothesis in own):
+        if not details and _has_unknown(hypotheses):
             hypotheses = engine.find(request._replace(details=True))  # what replaces `<unk>` looks at it, too
         return hypotheses
 
@@ -238,3 +246,8 @@ class SequenceGenerator:
 
     def _padded(self, rows: Sequence[Sequence[int]]) -> Tensor:
         return pad_tokens([list(row) for row in rows]).ids.to(self.device.torch_device)
+
+
+def _has_unknown(hypotheses: Sequence[Sequence[Hypothesis]]) -> bool:
+    """Return whether a hypothesis has `<unk>`: what replaces it looks at attention."""
+    return any(UNK in hypothesis.symbols for own in hypotheses for hypothesis in own)

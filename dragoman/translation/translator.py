@@ -180,8 +180,8 @@ class Translator:
 
         `transforms`: text transforms of this call, in addition to those of the run.
 
-        `details`: false if only texts and scores are needed. An engine with a search of its own (`ctranslate2`) is
-        faster then, and leaves out words, their log P and attention.
+        `details`: false if only texts and scores are needed. Words, their log P and attention are left out then, which
+        is faster, above all with an engine that has a search of its own (`ctranslate2`).
 
         `search` replaces the run's own search: a kind ("greedy"), a mapping as in the configuration ({"kind": "sample",
         "top_p": 0.9}), or a Spec. `beam_size` replaces the size of its beam (that of beam search, if it has none).
@@ -201,7 +201,7 @@ class Translator:
         if exact and not self.processor.model_inputs.translation_memory:
             raise UserError("this run has no translation memory to find exact matches in (data.translation_memory)")
         task = self._task(n_best, self._spec(search, beam_size), _deadline(timeout), to, selector)
-        task = task._replace(details=arguments.checked(details, "details", bool))
+        task = task._replace(details=arguments.checked(details, "details", bool) or bool(selector))
         if constraints.weight and not task.search.allows_rewards:
             raise UserError("exhaustive search: terms must be required (no --glossary-weight)")
         prefixes = None if prefix is None else listed(prefix, "translate([text], prefix=[text])")

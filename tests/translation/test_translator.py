@@ -129,6 +129,17 @@ def test_what_a_deleted_word_was_looked_at_with_is_no_words_attention(
     np.testing.assert_allclose(scored.attention, weights[0, rows, :-1].numpy(), atol=1e-6)
 
 
+@pytest.mark.parametrize("search", ["greedy", "beam"])
+def test_without_details_texts_and_scores_are_the_same(search: str, translator: Translator) -> None:
+    detailed = translator.translate(TEXTS, search=search)
+    plain = translator.translate(TEXTS, search=search, details=False)
+    assert [(one.text, one.score, one.log_prob) for one in plain] == [
+        (one.text, one.score, one.log_prob) for one in detailed
+    ]
+    assert all(one.words for one in detailed)
+    assert not any(one.words or one.steps for one in plain)
+
+
 def test_translates_each_text_in_its_place(translator: Translator) -> None:
     translations = translator.translate(TEXTS)
     assert [translation.source for translation in translations] == TEXTS
