@@ -219,6 +219,29 @@ def test_a_gpu_multiplies_in_float32_unless_told_otherwise(allowed: bool, monkey
 
 
 @pytest.mark.usefixtures("_gpu")
+@pytest.mark.parametrize(
+    ("kind", "config", "parameters", "precision"),
+    [
+        ("cuda", DeviceConfig(), devices.LARGE, torch.bfloat16),
+        ("cuda", DeviceConfig(), devices.LARGE - 1, torch.float32),
+        ("cuda", DeviceConfig(precision="float32"), devices.LARGE, torch.float32),
+        ("cpu", DeviceConfig(), devices.LARGE, torch.float32),
+    ],
+)
+def test_large_models_train_in_bfloat16_on_a_gpu(
+    kind: str, config: DeviceConfig, parameters: int, precision: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(devices, "has_bfloat16", lambda place: True)
+    device = Device(torch.device(kind), 1, torch.float32)
+    assert device.for_model(config, parameters).precision is precision
+
+
+def test_a_gpu_without_bfloat16_trains_large_models_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "has_bfloat16", lambda place: False)
+    device = Device(torch.device("cuda"), 1, torch.float32)
+    assert device.for_model(DeviceConfig(), devices.LARGE) == device
+
+
 def test_what_torch_says_of_a_gpu_that_is_as_it_should_be_is_not_repeated() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -120,6 +120,7 @@ def assemble(
     # Right before the first random values, whatever has been done until here: a corpus may be prepared or not.
     torch.manual_seed(config.seed)
     model = _model(config, data, folder.last_state).to(device.torch_device)
+    device = device.for_model(config.device, sum(parameter.numel() for parameter in model.parameters()))
     steps = count_steps(config, data)
     graphs = CudaGraphs(journal.say) if CudaGraphs.wanted(config, device) else None
     objective = _objective(config, model, data, steps, graphs or Consistency.forward_passes).to(device.torch_device)
