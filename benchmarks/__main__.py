@@ -60,7 +60,7 @@ def jobs(options: argparse.Namespace, folder: Path, sizes: Sizes) -> list[Job]:
     for count in counts:
         base = Job("train", sizes.batch, count, str(folder / "symbols"), device=options.device)
         if options.device == "cuda":
-            base = replace(base, warm=300, updates=50)  # CUDA graphs are recorded before
+            base = replace(base, warm=1000, updates=50)  # CUDA graphs of all shapes are recorded before
         decoding = [
             replace(base, work=work, beam=beam, rows=rows, size=size)
             for work, beam in (("greedy", 1), ("beam", 5))

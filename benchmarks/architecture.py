@@ -15,6 +15,8 @@ from dragoman.configuration.config import (
 )
 from dragoman.configuration.data import DataConfig
 
+ENDLESS = 1_000_000_000  # updates
+
 
 class Sizes(NamedTuple):
     """Sizes of an embedding, of the encoder state in each direction and of the decoder state; number of symbols of the
@@ -44,14 +46,18 @@ def model(sizes: Sizes) -> ModelConfig:
 
 
 def config(sizes: Sizes, data: DataConfig, unit: str) -> Config:
-    """Return the configuration of an endless training on this corpus."""
+    """Return the configuration of an endless training on this corpus, without validations."""
     language = LanguageConfig(pretokenizer="whitespace", tokenizer=Spec(unit, {"vocab_size": sizes.symbols}))
     return Config(
         data=data,
         text=TextConfig(shared_vocabulary=True, source=language, target=language),
         model=model(sizes),
         training=TrainingConfig(
-            epochs=None, steps=1_000_000_000, batch=BatchConfig(size=sizes.batch), save_every=1_000_000_000
+            epochs=None,
+            steps=ENDLESS,
+            batch=BatchConfig(size=sizes.batch),
+            save_every=ENDLESS,
+            validate_every=ENDLESS,
         ),
     )
 
