@@ -218,7 +218,6 @@ def test_a_gpu_multiplies_in_float32_unless_told_otherwise(allowed: bool, monkey
     assert choose(DeviceConfig(precision="bfloat16")).emulated is not allowed
 
 
-@pytest.mark.usefixtures("_gpu")
 @pytest.mark.parametrize(
     ("kind", "config", "parameters", "precision"),
     [
@@ -242,6 +241,7 @@ def test_a_gpu_without_bfloat16_trains_large_models_in_float32(monkeypatch: pyte
     assert device.for_model(DeviceConfig(), devices.LARGE) == device
 
 
+@pytest.mark.usefixtures("_gpu")
 def test_what_torch_says_of_a_gpu_that_is_as_it_should_be_is_not_repeated() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
