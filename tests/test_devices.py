@@ -327,14 +327,44 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
     assert (int(process.stdout) < pages / 10) == kept
 
 
+def _huge_pages_on_request() -> bool:
+    setting = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    return platform.libc_ver()[0] == "glibc" and setting.is_file() and "[madvise]" in setting.read_text("utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not _huge_pages_on_request(), reason="huge pages are given to all programs or to none")
+@pytest.mark.parametrize("users", [{}, {"MALLOC_TRIM_THRESHOLD_": "100000"}])
+def test_a_training_has_huge_pages(users: dict[str, str]) -> None:
+    """Also after memory was returned, unless the user has set what glibc keeps."""
+    code = """
+from pathlib import Path
+from dragoman import devices
+def huge():
+    blocks = [bytearray(b"x" * (10 << 20)) for _ in range(10)]
+    return int(Path("/proc/self/smaps_rollup").read_text().split("AnonHugePages:")[1].split()[0]) >> 10
+heap = devices.Heap()
+print(huge())
+devices.GROWN = -1
+heap.release()
+print(huge())
+"""
+    variables = {name: value for name, value in os.environ.items() if name not in devices.MALLOC_VARIABLES}
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**variables, **users}
+    )
+    assert [int(megabytes) > 50 for megabytes in process.stdout.split()] == [not users] * 2
+
+
 def test_freed_memory_is_returned_whenever_the_process_has_grown_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = [100, 100 + devices.GROWN, 101 + devices.GROWN, 300, 300 + devices.GROWN, 301 + devices.GROWN, 200]
     trimmed = list[int]()
     monkeypatch.setattr(devices, "resident_memory", lambda: sizes.pop(0))
     monkeypatch.setattr(devices, "trim_heap", lambda: trimmed.append(len(sizes)))
-    freed = devices.FreedMemory()
+    monkeypatch.setattr(devices, "heap_start", lambda: 0)
+    heap = devices.Heap()
     for _ in range(4):
-        freed.release()
+        heap.release()
     assert trimmed == [4, 1]  # after the second and the fourth growth, which are larger than the limit
     assert not sizes
 

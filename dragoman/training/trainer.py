@@ -148,7 +148,7 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
     if finite and run.average:
         # Skipped steps do not count: they leave the weights unchanged.
         run.average.update(progress.step - progress.skipped)
-    run.freed_memory.release()  # memory that the C library keeps would let a long training grow
+    run.heap.release()  # memory that the C library keeps would let a long training grow
     run.journal.step(progress)
     if progress.step % LOG_EVERY == 0:
         _log(run, sums.norm)

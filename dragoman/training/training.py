@@ -8,7 +8,7 @@ from torch import nn
 
 from dragoman.configuration.config import Config
 from dragoman.data.dataset import Dataset
-from dragoman.devices import Device, FreedMemory
+from dragoman.devices import Device, Heap
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
 from dragoman.training.checkpoint import Selection
@@ -51,7 +51,7 @@ class Training(TrainingDirection):
     graphs: CudaGraphs | None = None  # which replay forward passes, over rounded batches
     saved_step: int = 0  # the step of the state on the disk; 0 = there is none
     clock: Clock = field(default_factory=Clock)
-    freed_memory: FreedMemory = field(default_factory=FreedMemory)
+    heap: Heap = field(default_factory=Heap)
 
     @property
     def directions(self) -> list[TrainingDirection]:
