@@ -1,12 +1,9 @@
 """Steps of a search that a model makes by itself, several in one call, and what a search keeps of them."""
 
-import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from dragoman.data.vocabulary import EOS
 from dragoman.model.predictor import Candidate, Predictor, SearchSteps, StepRunner
@@ -70,73 +67,37 @@ class ModelRuns:
         """Keep the continuations of each step. Return the indices of the sentences that go on. The model has made all
         steps with all sentences: those after a sentence is done are ignored.
         """
-        rows = [node for sentence in sentences for node in sentence.beam]
-        width = len(rows) // len(sentences)
-        chosen = _Chosen(*(part.cpu().numpy() for part in model_steps[:3]))
-        first = len(paths.nodes)
-        totals, nodes = _grow(rows, chosen.still_open(width), first)
-        paths.add(
-            (rows + nodes)[: len(nodes)],
-            tuple(weights.flatten(0, 1) for weights in model_steps.attention),
-            {name: values.flatten() for name, values in model_steps.statistics.items()},
-        )
-        ongoing = dict.fromkeys(range(len(sentences)))
-        for number, ends in enumerate(chosen.ends(width)):
-            if np.isnan(chosen.log_probs[number, [*ongoing]]).any():
-                refuse_nan(math.nan)
-            step = SearchStep(paths, first + number * len(rows), length + number + 1)
-            for index, rank in ends:
-                if index in ongoing:
-                    row, log_prob = (part[number, index, rank].item() for part in (chosen.rows, chosen.log_probs))
-                    total = totals[number, index, row].item() + log_prob
-                    candidate = Candidate(index * width + row, EOS, log_prob, total)
-                    self._strategy.finish(sentences[index], candidate, step)
-            begin = number * len(rows)
-            for index in [index for index in ongoing if sentences[index].finished]:
-                sentences[index].beam = nodes[begin + index * width : begin + (index + 1) * width]
-                if self._strategy.done(sentences[index], last_steps[sentences[index].number]):
-                    del ongoing[index]
-        for index in ongoing:
-            sentences[index].beam = nodes[begin + index * width : begin + (index + 1) * width]
-        return [*ongoing]
+        ongoing, first = list(range(len(sentences))), len(paths.nodes)
+        beams = [sentence.beam for sentence in sentences]  # of a sentence that is done: the last one
+        nodes: list[HypothesisNode] = []
+        columns = zip(*(part.tolist() for part in model_steps[:3]), strict=True)
+        for number, (rows, symbols, log_probs) in enumerate(columns):
+            step = SearchStep(paths, first + len(nodes), length + number + 1)
+            for beam in beams:
+                nodes += beam
+            for index in tuple(ongoing):
+                sentence = sentences[index]
+                self._keep_step(sentence, index, zip(rows[index], symbols[index], log_probs[index], strict=True), step)
+                if sentence.finished and self._strategy.done(sentence, last_steps[sentence.number]):
+                    ongoing.remove(index)
+                else:
+                    beams[index] = sentence.beam
+        attention = tuple(weights.flatten(0, 1) for weights in model_steps.attention)
+        paths.add(nodes, attention, {name: values.flatten() for name, values in model_steps.statistics.items()})
+        return ongoing
 
-
-class _Chosen(NamedTuple):
-    """The continuations that a model chose in several steps, best first: rows within the sentence, symbols, and log P
-    of these.
-    """
-
-    rows: NDArray[Any]  # (T, B, P)
-    symbols: NDArray[Any]
-    log_probs: NDArray[Any]
-
-    def still_open(self, width: int) -> "_Chosen":
-        """Return the `width` best that do not end; where there are fewer, ends as well."""
-        places = np.argsort(self.symbols == EOS, axis=2, kind="stable")[:, :, :width]
-        rows, symbols, log_probs = (np.take_along_axis(part, places, 2) for part in self)
-        return _Chosen(rows, symbols, log_probs)
-
-    def ends(self, width: int) -> list[list[tuple[int, int]]]:
-        """Return, for each step, the sentence and the rank of those among the `width` best that end."""
-        ends: list[list[tuple[int, int]]] = [[] for _ in self.symbols]
-        for number, index, rank in np.argwhere(self.symbols[:, :, :width] == EOS).tolist():
-            ends[number].append((index, rank))
-        return ends
-
-
-def _grow(
-    rows: Sequence[HypothesisNode], kept: _Chosen, first: int
-) -> tuple[NDArray[np.float64], list[HypothesisNode]]:
-    """Return log P of the hypotheses before each step and after the last (T + 1, B, W), and the nodes of what was kept,
-    of all steps in order. The first row of the first step is the node `first`.
-    """
-    steps, count, width = kept.rows.shape
-    log_probs = kept.log_probs.astype(np.float64)
-    totals = np.empty((steps + 1, count, width))
-    totals[0] = np.array([node.total for node in rows]).reshape(count, width)
-    sentences = np.arange(count)[:, None]
-    for number in range(steps):
-        totals[number + 1] = totals[number, sentences, kept.rows[number]] + log_probs[number]
-    first_rows = np.arange(first, first + steps * len(rows), width).reshape(steps, count, 1)
-    columns = (kept.rows + first_rows, kept.symbols, log_probs, totals[1:])
-    return totals, [*map(HypothesisNode, *(column.ravel().tolist() for column in columns))]
+    def _keep_step(
+        self, sentence: SentenceBeam, index: int, continuations: Iterable[tuple[int, int, float]], step: SearchStep
+    ) -> None:
+        """Keep the best continuations of a sentence: row, symbol and log P of each, best first."""
+        beam, width = sentence.beam, len(sentence.beam)
+        kept: list[HypothesisNode] = []
+        for rank, (row, symbol, log_prob) in enumerate(continuations):
+            total = beam[row].total + refuse_nan(log_prob)
+            if symbol != EOS:
+                kept.append(HypothesisNode(step.first + index * width + row, symbol, log_prob, total))
+                if len(kept) == width:
+                    break
+            elif rank < width:
+                self._strategy.finish(sentence, Candidate(index * width + row, EOS, log_prob, total), step)
+        sentence.beam = kept
