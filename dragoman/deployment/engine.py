@@ -51,6 +51,8 @@ CANDIDATES_SUFFIX = "_candidates"  # ends the names of graphs of searches among 
 # Rows of models whose state grows, such as the keys of a Transformer, that several steps in one graph make faster: with
 # 64, a Transformer is 10 % slower in greedy search.
 MOST_ROWS = 16
+# Rows with which a beam begins in the graph: otherwise its first step is a step by itself, of one row a sentence.
+MOST_FIRST_ROWS = 16
 UNLIMITED = 1 << 30
 ROW_VALUES = {"greedy": "open", "beam": "totals"}  # what graphs of several steps read of each row besides its symbol
 
@@ -171,6 +173,7 @@ class _Runner(RestrictableRunner):
         self._model = model
         self._candidates = candidates
         self.most_rows = MOST_ROWS if model.state_grows else UNLIMITED
+        self.most_first_rows = MOST_FIRST_ROWS
 
     def restrict_to(self, symbols: Int[Tensor, "C"], disallowed_mask: Bool[Tensor, "B C"] | None) -> StepRunner:
         mask = torch.zeros(1, 1, dtype=torch.bool) if disallowed_mask is None else disallowed_mask
@@ -210,6 +213,7 @@ class _BeamRunner(_Runner):
 
     graph = "beam"
     most_steps = 4  # more would go on longer with sentences that are done, fewer would be called more often
+    most_open_steps = 64
 
     def __call__(
         self, symbols: Int[Tensor, "R"], totals: Float[Tensor, "B W"], state: Tensors, steps: int

@@ -157,7 +157,8 @@ def greedy_steps(step: Any, output: GraphOutput, carried: dict[str, str]) -> Any
 
 
 def beam_steps(step: Any, output: GraphOutput, carried: dict[str, str]) -> Any:
-    """Return a graph of `steps` steps of beam search. `totals` (B, W) are log P of its rows so far.
+    """Return a graph of up to `steps` steps of beam search; it stops when a hypothesis of every sentence ends. `totals`
+    (B, W) are log P of its rows so far.
 
     It returns the next symbols and totals, and the state after the last step; of each step the P = 2 W best
     continuations of each sentence, as rows within the sentence, symbols and log P (T, B, P), best first; and attention
@@ -170,7 +171,8 @@ def beam_steps(step: Any, output: GraphOutput, carried: dict[str, str]) -> Any:
         last = graph.constant(LAST)
         graph("Concat", graph("Shape", "first totals"), last, name="rows of sentences", axis=0)
         graph("Concat", graph("Shape", "first totals", end=1), last, name="sentences", axis=0)
-        starts = graph("Range", graph.constant(np.array(0)), graph("Size", "first totals"), graph("Squeeze", "width"))
+        scalar_width = graph("Squeeze", "width", name="scalar width")
+        starts = graph("Range", graph.constant(np.array(0)), graph("Size", "first totals"), scalar_width)
         graph("Unsqueeze", starts, last, name="first rows")
 
     def choose(body: _Builder) -> None:
@@ -195,7 +197,9 @@ def beam_steps(step: Any, output: GraphOutput, carried: dict[str, str]) -> Any:
         parents = body("Reshape", body("Add", body.gather(rows, kept), "first rows"), last)
         for name in carried.values():
             body("Gather", name, parents, name=f"kept.{name}")
-        body("Identity", "continue", name="go_on")
+        # Without an end among the best, those are kept. The last one has the highest index.
+        last_kept = body("Gather", kept, body.constant(np.array(-1)), axis=1)
+        body("Less", body("ReduceMin", last_kept, keepdims=0), "scalar width", name="go_on")
 
     next_state = {name: f"kept.{following}" for name, following in carried.items()}
     chosen = {"row": "INT64", "symbol": "INT64", "log_prob": "FLOAT"}

@@ -113,7 +113,9 @@ class StepRunner(ABC):
     """Makes several steps of a search in one call."""
 
     most_steps: int  # in one call
+    most_open_steps: int | None = None  # with one sentence, until a hypothesis ends, where a call stops; None: as many
     most_rows: int  # more are faster one step at a time
+    most_first_rows: int = 0  # with more, a beam is faster if it begins with one row a sentence
 
     @abstractmethod
     def __call__(self, symbols: Int[Tensor, "R"], totals: Float[Tensor, "B W"], state: Any, steps: int) -> SearchSteps:

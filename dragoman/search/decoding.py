@@ -106,7 +106,10 @@ class Decoding:
         sentences, length = self.sentences, 0  # those that go on, and how many symbols they have
         state = self.model.begin(sources)
         constraint_state = self.constraint.start() if self.constraint else ()
-        # Samples and diverse beams begin with several rows of a sentence; a beam begins with one and spreads.
+        if self._runs and self._runs.begin_full(len(sentences)):
+            level_beams(sentences, self.strategy.beam_width)
+        # Samples and diverse beams begin with several rows of a sentence; a beam begins with one and spreads, or with
+        # all if the model makes the first step by itself.
         if sentences and len(sentences[0].beam) > 1:
             sentence_numbers = torch.arange(len(sentences), device=self.device).repeat_interleave(
                 len(sentences[0].beam)
@@ -287,9 +290,10 @@ def _candidates(
         yield Candidate(first + row, symbol, refuse_nan(log_prob), rows[first + row].total + log_prob)
 
 
-def level_beams(sentences: Sequence[SentenceBeam]) -> None:
-    """Pad the beams of all sentences to the same number of rows, with hypotheses that cannot win."""
+def level_beams(sentences: Sequence[SentenceBeam], width: int = 0) -> None:
+    """Pad the beams of all sentences to the same number of rows, at least `width`, with hypotheses that cannot win."""
     rows_per_sentence = max((len(sentence.beam) for sentence in sentences), default=0)
+    rows_per_sentence = max(width, rows_per_sentence)
     for sentence in sentences:
         # A copy of the last hypothesis has a valid parent, so its state can be selected like any other.
         sentence.beam += [sentence.beam[-1]._replace(total=float("-inf"))] * (rows_per_sentence - len(sentence.beam))

@@ -23,12 +23,18 @@ class ModelRuns:
         self._runner = runner
         self._device = device
 
+    def begin_full(self, sentences: int) -> bool:
+        """Return whether this many sentences begin with full beams, so that the model makes the first step, too."""
+        return sentences * self._strategy.beam_width <= self._runner.most_first_rows
+
     def count(self, sentences: Sequence[SentenceBeam], remaining: int) -> int:
         """Return how many steps the model may make by itself, with full beams, if no end is forced in `remaining`."""
         width = len(sentences[0].beam)
         if width < self._strategy.beam_width or width * len(sentences) > self._runner.most_rows:
             return 0
-        return min(self._runner.most_steps, remaining)
+        is_open = len(sentences) == 1 and not sentences[0].finished
+        most = self._runner.most_open_steps if is_open else None
+        return min(most or self._runner.most_steps, remaining)
 
     def run(
         self,

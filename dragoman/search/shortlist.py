@@ -187,7 +187,9 @@ class ShortlistRunner(StepRunner):
 
     def __init__(self, runner: RestrictableRunner) -> None:
         self.most_steps = runner.most_steps
+        self.most_open_steps = runner.most_open_steps
         self.most_rows = runner.most_rows
+        self.most_first_rows = runner.most_first_rows
         self._runner = runner
 
     def __call__(
