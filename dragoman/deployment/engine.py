@@ -46,13 +46,16 @@ class Note(NamedTuple):
     files: dict[str, str]  # SHA-256 of the graphs and their constants
 
 
-VERSION = 5  # of the folder's format
+VERSION = 6  # of the folder's format
 CANDIDATES_SUFFIX = "_candidates"  # ends the names of graphs of searches among candidates
 # Rows of models whose state grows, such as the keys of a Transformer, that several steps in one graph make faster: with
 # 64, a Transformer is 10 % slower in greedy search.
 MOST_ROWS = 16
 # Rows with which a beam begins in the graph: otherwise its first step is a step by itself, of one row a sentence.
 MOST_FIRST_ROWS = 16
+# Optimizers of ONNX Runtime whose operators are slower than those that they replace: to normalize a sum of 320 rows
+# takes 614 instead of 80 µs.
+SLOWER = ["SkipLayerNormFusion"]
 UNLIMITED = 1 << 30
 ROW_VALUES = {"greedy": "open", "beam": "totals"}  # what graphs of several steps read of each row besides its symbol
 
@@ -78,9 +81,9 @@ class OnnxModel(Predictor[Tensors]):
         self.weights = note.weights
         self.state_grows = note.state_grows
         self._moving = len(note.step_state)
-        self._reads = ["symbols", *note.step_state, *note.source_state]
+        self._reads = ["symbols", *note.step_state, *note.source_state, "places"]
         self._search_graphs: dict[str, _Graph] = {}
-        self._loop_inputs = [f"first {name}" for name in note.step_state] + note.source_state
+        self._loop_inputs = [*(f"first {name}" for name in note.step_state), *note.source_state, "places"]
         self._folder = folder
         self._versions = {file: self._version(file) for file in note.files}
         self._threads = threads
@@ -134,13 +137,21 @@ class OnnxModel(Predictor[Tensors]):
     def _predict(
         self, output: Callable[[Float[Tensor, "R F"]], Distribution], symbols: Int[Tensor, "R"], state: Tensors
     ) -> Prediction[Tensors]:
-        features, weights, *step_state = self._step(symbols, *state.step_state, *state.source_state)
+        features, weights, *step_state = self._step(symbols, *self.inputs(state, 1))
         distribution, following = output(features), Tensors(tuple(step_state), state.source_state)
         return Prediction(distribution.log_probs, (weights,), following, distribution.ids, distribution.statistics)
 
     def _predict_best(self, count: Int[Tensor, "1"], symbols: Int[Tensor, "R"], state: Tensors) -> Prediction[Tensors]:
-        log_probs, ids, weights, *step_state = self._best(count, symbols, *state.step_state, *state.source_state)
+        log_probs, ids, weights, *step_state = self._best(count, symbols, *self.inputs(state, 1))
         return Prediction(log_probs, (weights,), Tensors(tuple(step_state), state.source_state), ids)
+
+    def inputs(self, state: Tensors, steps: int) -> tuple[Tensor, ...]:
+        """Return what the graph of some steps reads besides the last symbols: a state, and the places of the symbols in
+        it and of those of the steps.
+        """
+        first = state.step_state[0]  # (R, K, T, P) if it is the keys of a layer; no other model reads places
+        before = first.size(2) if first.dim() == 4 else 0
+        return (*state.step_state, *state.source_state, torch.arange(before + steps))
 
     def reorder(self, state: Tensors, rows: Int[Tensor, "R"], sentences: Int[Tensor, "B"] | None = None) -> Tensors:
         return Tensors(
@@ -185,7 +196,7 @@ class _Runner(RestrictableRunner):
     ) -> tuple[list[Tensor], Float[Tensor, "T R S"], Tensors]:
         """Return what was chosen in each step, attention, and the following state."""
         graph = self._model.search_graph(f"{self.graph}{CANDIDATES_SUFFIX}" if self._candidates else self.graph)
-        tensors = (torch.tensor(steps), symbols, value, *state.step_state, *state.source_state, *self._candidates)
+        tensors = (torch.tensor(steps), symbols, value, *self._model.inputs(state, steps), *self._candidates)
         results = graph(*tensors)[2:]  # without the symbols and the value of a further step
         count = len(state.step_state)
         *chosen, weights = results[count:]
@@ -238,7 +249,9 @@ class _Graph:
         options.add_session_config_entry("session.x64quantprecision", str(int(devices.switches().unsigned_int8)))
         # A spinning thread would take the core from torch, which does the search between two steps.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session = runtime.InferenceSession(folder / f"{name}.onnx", options, providers=["CPUExecutionProvider"])
+        self._session = runtime.InferenceSession(
+            folder / f"{name}.onnx", options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOWER
+        )
         used = {graph_input.name for graph_input in self._session.get_inputs()}
         self._inputs = [(name, place) for place, name in enumerate(names) if name in used]
 

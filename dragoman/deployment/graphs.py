@@ -48,6 +48,18 @@ def keep(model: Any, outputs: list[str]) -> None:
         held.extend(parts)
 
 
+def drop_unread_outputs(model: Any) -> None:
+    """Take the names of results that nothing reads from operators of ONNX Runtime, which do not compute them then."""
+    graph = model.graph
+    read = {name for node in _nodes(graph) for name in node.input} | {output.name for output in graph.output}
+    for node in graph.node:
+        if node.domain:
+            outputs = [name if name in read else "" for name in node.output]
+            while not outputs[-1]:
+                outputs.pop()
+            node.output[:] = outputs
+
+
 def join(step: Any, output: Any) -> Any:
     """Return the step and the output as one graph."""
     from onnx import compose
@@ -92,7 +104,7 @@ def quantised(model: Any) -> Any:
     quantised at each call (dynamic quantisation), with one scale for all rows. A matrix of one column, such as the
     vector of an additive score, stays in float32: quantising what it multiplies takes longer than the product.
     """
-    from onnx import load
+    from onnx import TensorProto, load
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.quant_utils import add_pre_process_metadata
 
@@ -108,9 +120,20 @@ def quantised(model: Any) -> Any:
             per_channel=True,
             weight_type=QuantType.QInt8,
             nodes_to_exclude=[node.name for node in _nodes(model.graph) if single_columns.intersection(node.input)],
-            extra_options={"EnableSubgraph": True},  # the encoder's loop
+            # Subgraphs: the encoder's loop. The types of results of ONNX Runtime's own operators are not inferred.
+            extra_options={"EnableSubgraph": True, "DefaultTensorType": TensorProto.FLOAT},
         )
-        return load(path)
+        model = load(path)
+    declare_results(model.graph)
+    return model
+
+
+def declare_results(graph: Any) -> None:
+    """Declare the results of ONNX Runtime's own operators, whose types it does not always infer."""
+    from onnx import TensorProto, helper
+
+    names = [name for node in graph.node if node.domain for name in node.output if name]
+    graph.value_info.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names)
 
 
 def share_constants(models: Iterable[Any], file: str) -> bytearray:

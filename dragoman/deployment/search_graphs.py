@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.data.vocabulary import BOS, EOS, PAD
-from dragoman.deployment.graphs import join
+from dragoman.deployment.graphs import SMALL_CONSTANT, declare_results, join
 
 LAST = np.array([-1])
 
@@ -267,7 +267,6 @@ def _loop(
         body.node.append(helper.make_node("Identity", [name], [f"{name} of step"]))
     _declare_body(body, loop_state, step_outputs)
     first, last = ([f"{place} {tensor.name}" for tensor in loop_state] for place in ("first", "last"))
-    loop = helper.make_node("Loop", ["steps", "", *first], [*last, *step_outputs], body=body)
     graph = helper.make_graph(
         [],
         "search",
@@ -284,9 +283,33 @@ def _loop(
     )
     prepare(_Builder(graph))
     output.prepare(_Builder(graph))
-    graph.node.append(loop)
+    _move_invariants(body, graph)
+    graph.node.append(helper.make_node("Loop", ["steps", "", *first], [*last, *step_outputs], body=body))
     merged.graph.CopyFrom(graph)
     return merged
+
+
+def _move_invariants(body: Any, graph: Any) -> None:
+    """Move what is the same in all steps from the body of a loop to the graph before it: mostly sizes, since the number
+    of rows does not change.
+    """
+    constants = {tensor.name: tensor for tensor in body.initializer if len(tensor.raw_data) < SMALL_CONSTANT}
+    outputs = (name for node in graph.node for name in node.output)
+    invariants = {"", *constants, *(graph_input.name for graph_input in graph.input), *outputs}
+    moved = []
+    for node in body.node:
+        if node.op_type == "Shape" and node.input[0] == "symbols":
+            node.input[0] = "first symbols"
+        if invariants.issuperset(node.input) and not any(attribute.HasField("g") for attribute in node.attribute):
+            invariants.update(node.output)
+            moved.append(node)
+    read = {name for node in moved for name in node.input}
+    for part, field in (
+        *((node, "node") for node in moved),
+        *((tensor, "initializer") for name, tensor in constants.items() if name in read),
+    ):
+        getattr(graph, field).append(part)
+        getattr(body, field).remove(part)
 
 
 def _declare_body(body: Any, loop_state: list[_LoopState], step_outputs: dict[str, str]) -> None:
@@ -295,6 +318,7 @@ def _declare_body(body: Any, loop_state: list[_LoopState], step_outputs: dict[st
         del field[:]
     body.input.extend([_declare("iteration", "INT64", []), _declare("continue", "BOOL", [])])
     body.input.extend(_declare(tensor.name, tensor.dtype, tensor.axes) for tensor in loop_state)
+    declare_results(body)
     body.output.append(_declare("go_on", "BOOL", []))
     body.output.extend(_declare(tensor.next_name, tensor.dtype) for tensor in loop_state)
     body.output.extend(_declare(f"{name} of step", dtype) for name, dtype in step_outputs.items())

@@ -8,13 +8,14 @@ from torch import Tensor, nn
 from dragoman.data.batch import TokenBatch
 from dragoman.deployment import graphs, search_graphs
 from dragoman.deployment.engine import CANDIDATES_SUFFIX
+from dragoman.deployment.fused import fuse_attention, set_places
 from dragoman.model.output.output import Readout
 from dragoman.model.output.softmax import LogLinearOutput
 from dragoman.model.seq2seq import ModelState, Seq2Seq
 from dragoman.model.state import map_tensors
 from dragoman.torch_internals import shared_onnx_registry
 
-ROWS, SENTENCES, POSITIONS, STEPS = map(torch.export.Dim, "RBST")
+ROWS, SENTENCES, POSITIONS, STEPS, PLACES = map(torch.export.Dim, "RBSTP")
 Axes = dict[int, torch.export.Dim]
 WHOLE = 1 << 40  # bytes: constants of any size are folded when the graph is made
 SENTENCES_TRACED, POSITIONS_TRACED, STEPS_TRACED = 3, 5, 3  # sizes of the state that a step is traced with
@@ -52,6 +53,7 @@ class Graphs(NamedTuple):
 @torch.no_grad()
 def trace(model: Seq2Seq) -> Graphs:
     """The graphs of a model in evaluation mode. Tensors of its state that no step reads are left out."""
+    model = fuse_attention(model)
     (ids, mask), state = _source(SENTENCES_TRACED, POSITIONS_TRACED), _state(model)
     step_state, source_state = _state_inputs(model, state)
     source: Axes = {0: SENTENCES, 1: POSITIONS}
@@ -60,7 +62,10 @@ def trace(model: Seq2Seq) -> Graphs:
     )
     symbols = Input("symbols", ids[:, 0], {0: SENTENCES})
     rows = map(_two_rows, [symbols, *step_state])
-    step = _graph(_Step(model, state), [*rows, *source_state], [*PREDICTED, *map(_following, _names(step_state))])
+    places = Input("places", torch.arange(STEPS_TRACED + 2), {0: PLACES})
+    step = _graph(
+        _Step(model, state), [*rows, *source_state, places], [*PREDICTED, *map(_following, _names(step_state))]
+    )
     features = Input("features", model.step(ids[:, 0], state).features, {0: ROWS})
     output = _graph(_Output(model), [features], ["log_probs"])
     assert isinstance(model.output, LogLinearOutput)  # as all portable ones are
@@ -186,7 +191,9 @@ class _Start(nn.Module):
 
 
 class _Step(nn.Module):
-    """Maps symbols (R) and the tensors of a state to features, attention and the tensors that have changed."""
+    """Maps symbols (R), the tensors of a state and places of symbols to features, attention and the tensors that have
+    changed.
+    """
 
     def __init__(self, model: Seq2Seq, like: ModelState) -> None:
         super().__init__()
@@ -194,7 +201,8 @@ class _Step(nn.Module):
         self.like = like
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
-        symbols, *tensors = inputs
+        symbols, *tensors, places = inputs
+        set_places(self.model, places)
         rest = iter(tensors)
         step_state, source_state = map_tensors(lambda _: next(rest), (self.like.step_state, self.like.source_state))
         features, weights, state = self.model.step(
@@ -229,4 +237,5 @@ def _graph(module: nn.Module, inputs: list[Input], outputs: list[str]) -> Any:
     program = torch.onnx.export(traced, input_names=_names(inputs), output_names=outputs, dynamo=True, verbose=False)
     graph = cast(torch.onnx.ONNXProgram, program).model_proto
     fold_constants(graph, input_size_limit=WHOLE, output_size_limit=WHOLE)
+    graphs.drop_unread_outputs(graph)
     return graph

@@ -74,6 +74,7 @@ class Rotary(Positions):
         if heads.size % 2:
             raise ValueError(f"requires an even head size for positions: rotary, found {heads.size}")
         self.head_size = heads.size
+        self.causal = heads.causal
 
     def relations(self, embedded: Float[Tensor, "B T E"], places: Int[Tensor, "T"], keys: int) -> Relations | None:
         return Rotations(*_waves(embedded, places, self.head_size // 2, self.head_size))

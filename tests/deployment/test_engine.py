@@ -309,11 +309,37 @@ def test_graphs_have_the_threads_of_the_run_and_these_wait_asleep(monkeypatch: p
     monkeypatch.setattr(runtime, "InferenceSession", session)
     translator = dragoman.load(run, engine="onnx", device=DeviceConfig(threads=3))
     assert translator.translate(["one two"])[0].text == "deux un"
-    assert seen == ["start", "best", "beam"]
+    assert seen == ["start", "beam"]
     assert translator.translate(["one two"], search="greedy")[0].text == "deux un"
-    assert seen == ["start", "best", "beam", "greedy"]
+    assert seen == ["start", "beam", "greedy"]
+    assert translator.translate(["one two"], search=Spec("greedy", {"length_ratio": 0.0, "length_margin": 1}))[0].text
+    assert seen == ["start", "beam", "greedy", "best"]  # for the end that is forced
     assert translator.translate(["one two"], prefix=["trois"])[0].text.startswith("trois")
-    assert seen == ["start", "best", "beam", "greedy", "step", "output"]
+    assert seen == ["start", "beam", "greedy", "best", "step", "output"]
+
+
+def test_sums_are_not_normalized_by_a_slower_operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import onnxruntime
+    from onnx import TensorProto, helper, load
+
+    vectors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["R", 1, 8]) for name in ("a", "b", "y")]
+    scale = helper.make_tensor("scale", TensorProto.FLOAT, [8], [1.0] * 8)
+    nodes = [
+        helper.make_node("Add", ["a", "b"], ["sum"]),
+        helper.make_node("LayerNormalization", ["sum", "scale", "scale"], ["y"]),
+    ]
+    graph = helper.make_graph(nodes, "norm", vectors[:2], vectors[2:], [scale])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    (tmp_path / "norm.onnx").write_bytes(model.SerializeToString())
+    optimized, session = tmp_path / "optimized.onnx", onnxruntime.InferenceSession
+
+    def saved(path: Path, options: Any, **arguments: Any) -> Any:
+        options.optimized_model_filepath = str(optimized)
+        return session(path, options, **arguments)
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", saved)
+    engine._Graph(tmp_path, 1, "norm", ["a", "b"])
+    assert [node.op_type for node in load(optimized).graph.node] == ["Add", "LayerNormalization"]
 
 
 @pytest.mark.parametrize("removed", [True, False])

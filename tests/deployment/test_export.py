@@ -1,5 +1,6 @@
 """Every kind of model gives the same in ONNX Runtime as in torch; what cannot be exported is refused in one line."""
 
+from collections import Counter
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ from dragoman.search.shortlist import ShortlistPredictor
 from tests.builders import build_model, sentences
 
 SELF = {"kind": "self_attention", "size": 8, "layers": 1, "heads": 2}
+WIDE = {**SELF, "size": 32}  # heads as wide as operators of ONNX Runtime need
+POST_NORM = {"norm": "after", "bias": True, "activation": "swish"}
 MODELS: dict[str, dict[str, Any]] = {  # an export takes ten seconds, so that each has as many features as go together
     "lstm": {
         "normalizer": "sparsemax",
@@ -103,6 +106,30 @@ MODELS: dict[str, dict[str, Any]] = {  # an export takes ten seconds, so that ea
         "bridge": "none",
         "score": "scaled_dot",
         "decoder": {**SELF, "layers": 2, "dropout": 0.5},
+    },
+    "transformer in operators": {
+        "encoder": WIDE,
+        "bridge": "none",
+        "score": "scaled_dot",
+        "decoder": {**WIDE, "layers": 2, "alignment_layer": 1, "alignment_head": 2},
+    },
+    "post-norm transformer in operators": {
+        "encoder": {**WIDE, **POST_NORM, "positions": "sinusoidal"},
+        "bridge": "none",
+        "score": "scaled_dot",
+        "decoder": {**WIDE, **POST_NORM, "positions": "learned", "longest": 10},
+    },
+    "relative positions": {
+        "encoder": {**WIDE, "positions": "relative"},
+        "bridge": "none",
+        "score": "scaled_dot",
+        "decoder": {**WIDE, "positions": "relative"},
+    },
+    "light recurrence": {
+        "encoder": WIDE,
+        "bridge": "none",
+        "score": "scaled_dot",
+        "decoder": {**WIDE, "positions": "none", "autoregression": "ssru"},
     },
     "convolutional": {
         "encoder": {"kind": "convolutional", "layers": 2, "longest": 10, "dropout": 0.5},
@@ -227,11 +254,55 @@ def test_every_kind_of_model_gives_the_same_in_onnx_runtime(kind: str, tmp_path:
     model = build_model(mark=4, **MODELS[kind]).float()
     exported = of(tmp_path, model)
     assert exported.start_id == model.start_id
-    if MODELS[kind].get("decoder", {}).get("kind") == "self_attention":
-        assert exported.state_grows
+    decoder = MODELS[kind].get("decoder", {})
+    assert exported.state_grows == (decoder.get("kind") == "self_attention" and "autoregression" not in decoder)
     for source in (sentences([4, 5, 6], [7], [8, 4]), sentences([]), sentences([4] * 20, width=30)):
         assert max(differences(model, exported, source)) < 1e-5
         assert_the_same_searches(exported, source)
+
+
+@pytest.mark.slow
+def test_all_heads_are_computed_by_one_operator(tmp_path: Path) -> None:
+    """A loop of steps has what is the same in all of them before it."""
+    from onnx import load
+
+    of(tmp_path, build_model(**MODELS["transformer in operators"]).float())
+    step, greedy = (load(tmp_path / f"{name}.onnx").graph for name in ("step", "greedy"))
+    operations = Counter(node.op_type for node in step.node)
+    assert (operations["GroupQueryAttention"], operations["MultiHeadAttention"]) == (2, 2)
+    [loop] = [node for node in greedy.node if node.op_type == "Loop"]
+    [body] = [attribute.g for attribute in loop.attribute if attribute.name == "body"]
+    repeated = {node.op_type for node in body.node}
+    assert {"GroupQueryAttention", "MultiHeadAttention"} <= repeated
+    assert repeated.isdisjoint({"Cos", "Sin", "Div"})  # angles, rows of a sentence
+    assert {"Cos", "Sin", "Div"} <= {node.op_type for node in greedy.node}
+
+
+@pytest.mark.slow
+def test_a_beam_of_one_sentence_is_one_call_until_a_hypothesis_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exported = of(tmp_path, build_model(mark=4).float())
+    graph, steps = exported.search_graph("beam"), list[int]()
+    predict_best, single_steps = exported._predict_best, list[int]()
+
+    def counted(*tensors: Tensor) -> list[Tensor]:
+        results = graph(*tensors)
+        steps.append(len(results[-1]))
+        return results
+
+    def counted_alone(*inputs: Any) -> Any:
+        single_steps.append(sum(steps))
+        return predict_best(*inputs)
+
+    monkeypatch.setattr(exported, "search_graph", lambda name: counted)
+    monkeypatch.setattr(exported, "_predict_best", counted_alone)
+    limit = 20
+    search = Beam(size=2, normalization="none", length_ratio=0.0, length_margin=limit)
+    [[best]] = search(exported, (sentences([4, 5]),), 1, 0)
+    assert sum(steps) + len(single_steps) >= len(best.symbols) + 1
+    assert single_steps in ([], [limit])  # the first step is one of several; the end that is forced is not
+    assert max(steps[1:], default=0) <= 4
 
 
 @pytest.mark.slow

@@ -88,3 +88,24 @@ def test_equal_constants_of_several_graphs_are_stored_once(tmp_path: Path) -> No
         session = runtime.InferenceSession(tmp_path / f"{name}.onnx", providers=["CPUExecutionProvider"])
         (products,) = session.run(None, {})
         assert np.array_equal(np.atleast_2d(products), np.tile(2 * large, (2 if name == "loop" else 1, 1)))
+
+
+def test_results_that_nothing_reads_lose_their_names() -> None:
+    """Only those of ONNX Runtime's own operators, which do not compute them then."""
+    names = ["read", "keys", "values", "energies"]
+    domain = "com.microsoft"
+    nodes = [
+        onnx.helper.make_node("MultiHeadAttention", ["q", "k", "v"], names, domain=domain, num_heads=2),
+        onnx.helper.make_node("MultiHeadAttention", ["read", "k", "v"], ["y", "unread"], domain=domain, num_heads=2),
+        onnx.helper.make_node("Split", ["energies"], ["one", "other"], num_outputs=2),
+    ]
+    results = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in ("y", "one")]
+    model = onnx.helper.make_model(onnx.helper.make_graph(nodes, "step", [], results))
+    graphs.drop_unread_outputs(model)
+    assert [list(node.output) for node in model.graph.node] == [
+        ["read", "", "", "energies"],
+        ["y"],
+        ["one", "other"],
+    ]
+    graphs.declare_results(model.graph)
+    assert [declared.name for declared in model.graph.value_info] == ["read", "energies", "y"]
