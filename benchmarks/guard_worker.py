@@ -126,26 +126,26 @@ class Jobs:
         self.by_name["small, .po of 2,000 strings"] = self._translate_messages
         self.by_name[f"small, service with {CLIENTS} clients"] = self._serve
 
-    def _count(self, count: int) -> int:
+    def count(self, count: int) -> int:
         return max(2, round(count * self._scale))
 
     def _train(self, model: str) -> float:
-        config = self.config(model, self._folder / f"trained-{time.monotonic_ns()}", self._count(40), "greedy")
+        config = self.config(model, self._folder / f"trained-{time.monotonic_ns()}", self.count(40), "greedy")
         return self._seconds(lambda: command("train", str(config)))
 
     def _translate(self, model: str, engine: str, work: Work) -> float:
         translator = load(self._exported(model) if engine == "onnx" else self._run(model), engine)
-        texts = sorted(self._texts[: self._count(work.sentences)], key=len)
+        texts = sorted(self.texts[: self.count(work.sentences)], key=len)
         batches = [texts[begin : begin + work.rows] for begin in range(0, len(texts), work.rows)]
         return self._seconds(lambda: [translator.translate(batch, beam_size=work.beam) for batch in batches])
 
     def _score(self, model: str) -> float:
-        translator, texts = load(self._run(model), "torch"), self._texts[: self._count(256)]
+        translator, texts = load(self._run(model), "torch"), self.texts[: self.count(256)]
         return self._seconds(lambda: translator.score(texts, list(reversed(texts))))
 
     def _translate_messages(self) -> float:
         run, catalogue = self._run("small"), self._folder / "messages.po"
-        messages = [" ".join(text.split()[:SHORT]) for text in self._sentences(self._count(2_000))]
+        messages = [" ".join(text.split()[:SHORT]) for text in self._sentences(self.count(2_000))]
         entries = [f'msgid "{message}"\nmsgstr ""\n' for message in messages]
         head = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n'
         catalogue.write_text("\n".join([head, *entries]), encoding="utf-8")
@@ -153,7 +153,7 @@ class Jobs:
         return self._seconds(lambda: command("translate", str(run), str(catalogue), "-o", str(output)))
 
     def _serve(self) -> float:
-        texts = [" ".join(text.split()[:SHORT]) for text in self._sentences(self._count(20) * CLIENTS)]
+        texts = [" ".join(text.split()[:SHORT]) for text in self._sentences(self.count(20) * CLIENTS)]
         with serving(self._run("small"), self._folder / "log") as address, ThreadPoolExecutor(CLIENTS) as clients:
             list(clients.map(partial(request_all, address), [texts[:2]] * CLIENTS))
             began = time.perf_counter()
@@ -161,7 +161,7 @@ class Jobs:
             return time.perf_counter() - began
 
     @property
-    def _texts(self) -> list[str]:
+    def texts(self) -> list[str]:
         return (self._corpus / "test.en").read_text("utf-8").splitlines()
 
     @property
@@ -170,7 +170,7 @@ class Jobs:
         folder = self._folder / "corpus"
         if not folder.is_dir():
             folder.mkdir()
-            for name, count in (("train", self._count(PAIRS)), ("dev", 2), ("test", 256)):
+            for name, count in (("train", self.count(PAIRS)), ("dev", 2), ("test", 256)):
                 for language in ("en", "fr"):
                     lines = "".join(f"{text}\n" for text in self._sentences(count))
                     (folder / f"{name}.{language}").write_text(lines, encoding="utf-8")
