@@ -8,7 +8,7 @@ from torch.nn import functional
 from dragoman.data.vocabulary import SymbolTable
 from dragoman.model.output import softmax
 from dragoman.model.output.output import Readout
-from dragoman.model.output.softmax import SoftmaxOutput
+from dragoman.model.output.softmax import SoftmaxOutput, row_maxima
 from dragoman.model.output.table import OUTPUTS
 
 ROWS, FEATURES, SYMBOLS = 23, 6, 11  # with chunks of five rows: four whole ones and a rest
@@ -92,6 +92,15 @@ def test_under_bfloat16_products_are_rough_and_the_loss_is_float32() -> None:
     for gradient, wanted in zip(gradients(loss, output, features), gradients(right, output, features), strict=True):
         assert gradient.dtype is torch.float32
         assert (gradient - wanted).norm() < 0.02 * wanted.norm()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shift", [0.0, -9.0])
+def test_row_maxima_are_those_of_torch(dtype: torch.dtype, shift: float) -> None:
+    """Also where all numbers are negative, or one is not a number."""
+    x = (torch.randn(6, 50, generator=torch.Generator().manual_seed(1)) + shift).to(dtype)
+    x[1], x[2, 3], x[3, 4], x[4, 5] = -3.0, float("nan"), float("inf"), float("-inf")
+    torch.testing.assert_close(row_maxima(x), x.amax(-1), rtol=0, atol=0, equal_nan=True)
 
 
 def test_evaluation_does_not_smooth() -> None:
