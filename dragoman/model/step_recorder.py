@@ -5,6 +5,7 @@ A step launches hundreds of small kernels one by one, which takes several times 
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final, TypeVar
 
 import torch
@@ -28,9 +29,16 @@ def record_cuda(body: Body) -> Body:
         body()  # what is loaded or chosen at the first call is no part of the graph
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    # Other threads may use the GPU meanwhile.
+    with torch.cuda.graph(graph, pool=_pool(), capture_error_mode="thread_local"):
         body()
     return graph.replay
+
+
+@cache
+def _pool() -> Any:
+    """Return the memory that all recordings share, since results are copied before another one is replayed."""
+    return torch.cuda.graph_pool_handle()
 
 
 class StepRecorder:
