@@ -5,13 +5,16 @@ A step launches hundreds of small kernels one by one, which takes several times 
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import cache
+from threading import Lock
 from typing import Any, Final, TypeVar
 
 import torch
 from torch import Tensor
 
 from dragoman.model.state import first_tensor, list_tensors, map_tensors, replace_tensors
+from dragoman.torch_internals import WaitsForGpu
 
 SEEN: Final = 2  # calls with tensors of a shape before it is recorded
 MOST: Final = 256  # shapes
@@ -22,15 +25,16 @@ Body = Callable[[], None]
 
 
 def record_cuda(body: Body) -> Body:
-    """Return a function that launches the kernels of `body`, which it runs twice."""
+    """Return a function that launches the kernels of `body`. RuntimeError if `body` waits for the GPU."""
     stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        body()  # what is loaded or chosen at the first call is no part of the graph
+    # What is loaded or chosen at the first call is no part of the graph.
+    with torch.cuda.stream(stream), WaitsForGpu():  # type: ignore[no-untyped-call]
+        body()
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
     # Other threads may use the GPU meanwhile.
-    with torch.cuda.graph(graph, pool=_pool(), capture_error_mode="thread_local"):
+    with torch.cuda.graph(graph, pool=_pool(), stream=stream, capture_error_mode="thread_local"):
         body()
     return graph.replay
 
@@ -49,40 +53,67 @@ class StepRecorder:
     def __init__(self, parameters: Sequence[Tensor], record: Callable[[Body], Body] = record_cuda) -> None:
         self._parameters = parameters
         self._record = record
+        self._addresses: list[int] = []  # of the parameters, where recordings read them
         self._seen: Counter[Any] = Counter()
         self._recorded: dict[Any, _RecordedStep] = {}
         self._possible = True
+        self._lock = Lock()  # recordings and replays of several threads use the same tensors
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has recordings of its own."""
+        return StepRecorder, (self._parameters, self._record)
 
     def replayed(
         self, kind: str, step: Callable[[Input], tuple[Result, Input]], inputs: Input
     ) -> Callable[[Input], tuple[Result, Input]]:
         """Return a function that does the same as `step` with inputs of these shapes; `kind` names the step."""
-        # A recording reads the parameters where they were.
-        places = tuple(parameter.data_ptr() for parameter in self._parameters)
-        key = kind, places, tuple((tensor.shape, tensor.dtype) for tensor in list_tensors(inputs))
-        self._seen[key] += 1
-        if not self._possible or self._seen[key] <= SEEN or len(self._recorded) == MOST:
+        with self._lock:
+            return self._replayed(kind, step, inputs) if self._possible else step
+
+    def _replayed(
+        self, kind: str, step: Callable[[Input], tuple[Result, Input]], inputs: Input
+    ) -> Callable[[Input], tuple[Result, Input]]:
+        addresses = [parameter.data_ptr() for parameter in self._parameters]
+        if addresses != self._addresses:
+            self._addresses = addresses
+            self._seen.clear()
+            self._recorded.clear()
+        key = kind, tuple((tensor.shape, tensor.dtype) for tensor in list_tensors(inputs))
+        if key in self._recorded:
+            return self._recorded[key]
+        if len(self._seen) < MOST:
+            self._seen[key] += 1
+        if self._seen[key] <= SEEN:
             return step
-        if key not in self._recorded:
-            try:
-                self._recorded[key] = _RecordedStep(step, inputs, self._record)
-            except RuntimeError:
-                self._give_up(first_tensor(inputs).device)
-                return step
+        device = first_tensor(inputs).device
+        try:
+            with torch.cuda.device(device) if device.type == "cuda" else nullcontext():
+                self._recorded[key] = _RecordedStep(step, inputs, self._record, self._lock)
+        except RuntimeError:
+            self._give_up(device)
+            return step
         return self._recorded[key]
 
     def _give_up(self, device: torch.device) -> None:
-        """Go on without recordings, as if there had been none."""
+        """Go on without recordings, as if there had been none: a recording that failed leaves its stream and the state
+        of its random numbers behind.
+        """
         self._possible = False
         self._recorded.clear()
-        if device.type == "cuda":  # a recording that failed leaves its stream behind
+        self._seen.clear()
+        if device.type == "cuda":
             torch.cuda.set_stream(torch.cuda.default_stream(device))
+            generator = torch.cuda.default_generators[device.index]
+            generator.graphsafe_set_state(generator.clone_state())
 
 
 class _RecordedStep:
     """A step that reads its input from tensors of its own and writes the next input there."""
 
-    def __init__(self, step: Callable[[Any], tuple[Any, Any]], inputs: Any, record: Callable[[Body], Body]) -> None:
+    def __init__(
+        self, step: Callable[[Any], tuple[Any, Any]], inputs: Any, record: Callable[[Body], Body], lock: Lock
+    ) -> None:
+        self._lock = lock
         self._own = map_tensors(torch.clone, inputs)
         self._moving: list[bool] = []  # whether the step changes it, for each tensor of the input
         self._chosen: Any = None
@@ -90,19 +121,21 @@ class _RecordedStep:
 
     def _run(self, step: Callable[[Any], tuple[Any, Any]]) -> None:
         self._chosen, following = step(self._own)
-        pairs = [*zip(list_tensors(self._own), list_tensors(following), strict=True)]
-        if any(own.shape != value.shape for own, value in pairs):
-            raise RuntimeError("the state grows from step to step")
+        own_tensors, values = list_tensors(self._own), list_tensors(following)
+        if [own.shape for own in own_tensors] != [value.shape for value in values]:
+            raise RuntimeError("the state has another form after the step")
+        pairs = [*zip(own_tensors, values, strict=True)]
         self._moving = [own is not value for own, value in pairs]
         for own, value in pairs:
             own.copy_(value)  # of one that stays the same, nothing
 
     def __call__(self, inputs: Any) -> tuple[Any, Any]:
         values = list_tensors(inputs)
-        for buffer, value in zip(list_tensors(self._own), values, strict=True):
-            buffer.copy_(value)
-        self._replay()
-        # Copies: the next replay overwrites its own tensors.
-        parts = zip(list_tensors(self._own), values, self._moving, strict=True)
-        following = [own.clone() if moving else value for own, value, moving in parts]
-        return map_tensors(torch.clone, self._chosen), replace_tensors(inputs, following)
+        with self._lock:
+            for buffer, value in zip(list_tensors(self._own), values, strict=True):
+                buffer.copy_(value)
+            self._replay()
+            # Copies: the next replay overwrites its own tensors.
+            parts = zip(list_tensors(self._own), values, self._moving, strict=True)
+            following = [own.clone() if moving else value for own, value, moving in parts]
+            return map_tensors(torch.clone, self._chosen), replace_tensors(inputs, following)

@@ -18,8 +18,8 @@ from dragoman.model.step_recorder import StepRecorder
 
 UNLIMITED: Final = 1 << 30
 
-# Greedy search goes on without the rows that have ended when these are more than this share of all. Looking for others
-# is a copy of all states, which a GPU does not have to make as often.
+# Greedy search goes on without the rows that have ended when these are more than this share of all. Dropping
+# rows copies all states.
 ENDED: Final = {"cpu": 0.0, "cuda": 0.5}
 
 
@@ -86,7 +86,7 @@ class GreedyRunner(PredictorRunner):
     others; what they choose has no meaning.
     """
 
-    most_steps = 64  # a deadline is looked at in between
+    most_steps = 8  # a deadline is looked at in between
 
     def _choose(self, prediction: Prediction[Any], totals: Float[Tensor, "R 1"]) -> tuple[Chosen, StepInput]:
         log_probs, columns = prediction.log_probs.max(1, keepdim=True)

@@ -149,7 +149,8 @@ class SequenceGenerator:
             model = restrict_model(model, self.shortlist.allowed(sources, self._required(batch)))
         for transform in active:
             constraints += transform.constraints(batch, device, strict=strict)
-            model = transform.wrap(model, batch, device)
+            if task.details or not transform.measures:
+                model = transform.wrap(model, batch, device)
         constraints += self._of_sentences(batch, strict=strict)
         rows = 0 if self.predictor else task.search.rows(task.n_best) * len(batch)  # graphs have threads of their own
         with linear.use_backend(self.backend), self.threads(rows):
@@ -170,7 +171,7 @@ class SequenceGenerator:
 
     @staticmethod
     def _needs_details(task: Task, batch: Sequence[Sentence]) -> bool:
-        """Return whether log P of symbols and attention are needed: what is spared is attention by words."""
+        """Return whether log P of symbols and attention are needed; attention by words is not computed otherwise."""
         return task.details or any(
             transform.needs_details(sentence) for sentence in batch for transform in sentence.notes
         )
@@ -249,5 +250,5 @@ class SequenceGenerator:
 
 
 def _has_unknown(hypotheses: Sequence[Sequence[Hypothesis]]) -> bool:
-    """Return whether a hypothesis has `<unk>`: what replaces it looks at attention."""
+    """Return whether a hypothesis has `<unk>`, which is replaced by attention."""
     return any(UNK in hypothesis.symbols for own in hypotheses for hypothesis in own)

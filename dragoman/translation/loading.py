@@ -97,7 +97,7 @@ def load(
         )
     if engine in SEARCHING and (len(runs) > 1 or counts):
         raise UserError(f"engine {engine} does not support {'ensembles' if len(runs) > 1 else 'shortlists'}")
-    members = [_of_run(run, weights, engine, chosen, translation_memory) for run in runs]
+    members = [_of_run(run, weights, engine, chosen, translation_memory, wanted) for run in runs]
     translator = members[0] if len(members) == 1 else _together(folders, members)
     translator.generator.constraints = runs[0].config.constraints
     translator.similar = similar(runs[0])
@@ -162,7 +162,9 @@ def _folders(folder: str | Path | Sequence[str | Path]) -> list[str | Path]:
     return folders
 
 
-def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memory: str | Path | None) -> Translator:
+def _of_run(
+    run: Run, weights: str | None, engine: Engine, device: Device, memory: str | Path | None, wanted: DeviceConfig
+) -> Translator:
     """Return the translator of one run."""
     data, folder = run.config.data, run.folder.path
     for problem in components.find_problems(SEARCHES, run.config.search, ("search",)):
@@ -184,7 +186,7 @@ def _of_run(run: Run, weights: str | None, engine: Engine, device: Device, memor
     model = run.model(weights).to(device.torch_device)
     if engine == "int8" and not model.output.portable:
         raise UserError(f"{run.folder.path}: engine int8 does not support the output '{run.config.model.output.kind}'")
-    if device.torch_device.type == "cuda" and run.config.device.cuda_graphs:
+    if device.torch_device.type == "cuda" and wanted.cuda_graphs:
         model.replay_steps()
     return Translator(model, *rest)
 

@@ -189,6 +189,7 @@ class Processor:
                 hypothesis.log_prob,
                 (),
                 left_out=left_out,
+                proved=hypothesis.proved,
                 output_symbols=tuple(symbols),
             )
         written, words = self.model_outputs.written(encoded, symbols, single_spaced)

@@ -1,6 +1,7 @@
 """Several steps of a search in one call find the same as single steps; recorded ones, too."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any, final
 
 import numpy as np
@@ -25,6 +26,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "feeding": {"decoder": {"input_feeding": "attentional", "attend": "after"}},
     "copying": {"output": {"kind": "pointer_generator"}},
     "coverage": {"attention": {"terms": ["neural_coverage"]}},
+    "chained": {"normalizer": {"kind": "hard", "order": 1}},
     "transformer": {"encoder": SELF, "bridge": "none", "score": "scaled_dot", "decoder": SELF},
 }
 SEARCHES: list[Search] = [
@@ -118,9 +120,12 @@ def test_recorded_steps_are_those_made_one_by_one(kind: str) -> None:
     for _ in range(SEEN + 1):
         for source in SOURCES:
             assert_the_same(model, running, source)
-    grows = kind == "transformer"
-    assert bool(recordings.replayed) != grows  # without recordings, since no two steps have states of equal size
-    assert recordings.recorded < recordings.replayed or grows
+    if kind == "transformer":
+        assert not recordings.replayed  # no two steps have states of equal size
+    else:
+        assert recordings.replayed
+    if kind not in ("transformer", "chained"):  # the latter gives up at the first step, whose state has another form
+        assert recordings.recorded < recordings.replayed
 
 
 def test_recorded_steps_leave_earlier_results_alone() -> None:
@@ -167,3 +172,14 @@ def test_a_model_that_cannot_be_recorded_makes_single_steps() -> None:
     for _ in range(SEEN + 1):
         assert_the_same(model, running, SOURCES[0])
     assert attempts == 1
+
+
+def test_a_copy_of_a_model_has_recordings_of_its_own() -> None:
+    model = build_model(mark=4)
+    model.replay_steps(Recordings())
+    copied = deepcopy(model)
+    runner = copied.greedy_runner()
+    assert runner is not None
+    assert runner is not model.greedy_runner()
+    for _ in range(SEEN + 1):
+        assert_the_same(copied, Running(copied, (runner, BeamRunner(copied))), SOURCES[0])

@@ -140,6 +140,13 @@ def test_without_details_texts_and_scores_are_the_same(search: str, translator: 
     assert not any(one.words or one.steps for one in plain)
 
 
+def test_without_details_an_exhaustive_search_says_what_it_proved(translator: Translator) -> None:
+    detailed = translator.translate(TEXTS[:2], search="exhaustive")
+    plain = translator.translate(TEXTS[:2], search="exhaustive", details=False)
+    assert [one.proved for one in plain] == [one.proved for one in detailed]
+    assert None not in [one.proved for one in plain]
+
+
 def test_translates_each_text_in_its_place(translator: Translator) -> None:
     translations = translator.translate(TEXTS)
     assert [translation.source for translation in translations] == TEXTS
