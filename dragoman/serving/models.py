@@ -131,7 +131,7 @@ class ServedModel:
         if options.work != "translate":
             return await self.batcher.translate(items, options, seconds)
         detailed = replace(options, details=True)
-        options = options if self.translator.generator.engine else detailed  # for our searches, they are free
+        options = options if self.translator.generator.engine else detailed  # one entry of the cache serves both
         translations = {item: self.cache.get((options, item), (detailed, item)) for item in dict.fromkeys(items)}
         new = [item for item, translation in translations.items() if translation is None]
         translations |= zip(new, await self.batcher.translate(new, options, seconds), strict=True)
