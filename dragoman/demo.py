@@ -64,7 +64,7 @@ def main(folder: Path) -> None:
     test, compositional = read(texts, "test"), read(texts, "compositional")
     console.print()
     for name, part in (("test", test), ("compositional", compositional)):
-        translations = model.translate(part.sources)
+        translations = model.translate(part.sources, details=False)
         score = Bleu().corpus([translation.text for translation in translations], [part.targets])
         console.print(f"{name:>14}  {score}")
     agreement = inspection.agreement(model, test.sources, test.targets, test.gold)

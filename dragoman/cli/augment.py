@@ -132,7 +132,9 @@ def _translated(translator: "Translator", path: Path, beam: int | None) -> Itera
     search = in_place_of(translator.search, Spec("greedy")) if beam == 1 else None
     left = Counter[str]()
     for portion in portions(_worded(read_lines(path, LONGEST_TEXT), left), PORTION):
-        translations = translator.translate(portion.lines, beam_size=None if search else beam, search=search)
+        translations = translator.translate(
+            portion.lines, beam_size=None if search else beam, search=search, details=False
+        )
         for line, translation in zip(portion.lines, translations, strict=True):
             if translation.left_out:
                 left[CUT] += 1

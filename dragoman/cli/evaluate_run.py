@@ -68,7 +68,7 @@ def _translated(translator: "Translator", sources: "Sources", options: EvaluateO
 
     search = search_of(translator, options.search, options.beam)
     translations = translator.translate(
-        sources.lines, to=options.to, beam_size=options.beam, search=search, exact=options.exact
+        sources.lines, to=options.to, beam_size=options.beam, search=search, exact=options.exact, details=False
     )
     return ScoredFile(sources.path, [translation.text for translation in translations])
 

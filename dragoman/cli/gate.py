@@ -53,7 +53,10 @@ def judge(
     one, other = load(against), load(run)
     if (one.languages, one.targets) != (other.languages, other.targets):
         raise UserError(f"{run}: translates other languages than {against}, so they cannot be compared")
-    texts = [[translation.text for translation in translator.translate(sources, to=to)] for translator in (one, other)]
+    texts = [
+        [translation.text for translation in translator.translate(sources, to=to, details=False)]
+        for translator in (one, other)
+    ]
     comparison = compared(new, old, texts, references, metrics)
     comparison.write(new.folder.gate)
     typer.echo(_table(comparison, against, run))

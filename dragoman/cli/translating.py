@@ -143,7 +143,9 @@ def translated(
         places = [f"{shown(source)}: {SHORT.repr(str(line[0]))}" for line in portion.lines]
     if options.pivot:
         # There are no terms, only spans that are protected in both translations.
-        between = translate(inputs, to=options.pivot, search=pipeline.search, constraints=pipeline.constraints)
+        between = translate(
+            inputs, to=options.pivot, search=pipeline.search, constraints=pipeline.constraints, details=False
+        )
         warn(places, (translation.left_out for translation in between))
         inputs = [(translation.text,) for translation in between]
     translations = translate(
