@@ -15,17 +15,10 @@ from dragoman.configuration import components
 from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.data.batch import Batch, TokenBatch
-from dragoman.model.attention.normalizers import NORMALIZERS
-from dragoman.model.attention.scores import SCORES
-from dragoman.model.attention.terms.table import TERMS
-from dragoman.model.bridge import BRIDGES
-from dragoman.model.decoder.input_feeding import INPUT_FEEDINGS
-from dragoman.model.decoder.timing import TIMINGS
 from dragoman.model.output.output import Loss
 from dragoman.model.output.table import OUTPUTS
-from dragoman.model.readout import READOUTS
-from dragoman.model.recurrent import CELLS
 from dragoman.model.seq2seq import Seq2Seq
+from dragoman.model.step_recorder import UNRECORDED_CALLS
 from dragoman.search.table import SEARCHES
 from dragoman.training import checks, session
 from dragoman.training.cuda_graphs import SEEN, CudaGraphs
@@ -33,39 +26,13 @@ from dragoman.training.objectives.consistency import Consistency, NoConsistency,
 from dragoman.training.objectives.teacher_forcing import TeacherForcing
 from tests import toy
 from tests.builders import BATCH, build_model, context
+from tests.part_models import MODELS
 
 CUDA = torch.device("cuda")
 
 if not torch.cuda.is_available():
     pytest.skip("there is no GPU", allow_module_level=True)
 
-STREAMED = {"encoder": {"direction": "forward"}, "bridge": "zero"}
-SELF = {"kind": "self_attention", "size": 4, "layers": 2, "heads": 2}
-MODELS: dict[str, dict[str, Any]] = {
-    **{f"score {kind}": {"score": kind} for kind in SCORES},
-    **{f"normalizer {kind}": {"normalizer": kind} for kind in NORMALIZERS if kind != "hard"},
-    **{f"term {kind}": {"terms": [kind], **(STREAMED if term.hides else {})} for kind, term in TERMS.items()},
-    **{
-        f"bridge {kind}": {"bridge": kind, "encoder": {"size": 4, "direction": "forward"}}
-        for kind in BRIDGES
-        if kind != "none"
-    },
-    **{f"feed {kind}": {"decoder": {"input_feeding": kind, "readout": "tanh"}} for kind in INPUT_FEEDINGS},
-    **{f"attend {kind}": {"decoder": {"attend": kind, "layers": 2}} for kind in TIMINGS},
-    **{f"features {kind}": {"decoder": {"features": kind}} for kind in READOUTS},
-    **{
-        f"cell {kind}": {"encoder": {"cell": kind, "layers": 2}, "decoder": {"cell": kind, "layer_norm": "standard"}}
-        for kind in CELLS
-    },
-    **{
-        f"output {kind}": {"output": {"kind": kind}} for kind in OUTPUTS if kind not in ("hybrid", "nce", "partitioned")
-    },
-    "encoder self_attention": {"encoder": SELF, "bridge": "mean"},
-    "encoder convolutional": {"encoder": {"kind": "convolutional", "size": 4, "layers": 2}, "bridge": "mean"},
-    "transformer": {"encoder": SELF, "decoder": SELF, "bridge": "none", "score": "scaled_dot"},
-    "windows": {"attention": {"window": {"kind": "predictive", "width": 2}}},
-    "external memory": {"decoder": {"external_memory": 3}},
-}
 parametrize_models = pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
 
 
@@ -121,6 +88,21 @@ def test_translations_are_those_of_the_processor(options: dict[str, Any], kind: 
     for one, other in zip(results, expected, strict=True):
         assert one[0].symbols == other[0].symbols
         np.testing.assert_allclose(one[0].log_probs, other[0].log_probs, rtol=1e-9)
+
+
+@parametrize_models
+@pytest.mark.parametrize("kind", ["greedy", "beam"])
+def test_recorded_steps_of_a_search_are_those_of_the_processor(options: dict[str, Any], kind: str) -> None:
+    here, there = on_both(options)
+    there.replay_steps()
+    batch = surfaces(BATCH)
+    search = components.build(SEARCHES, Spec(kind, {"length_ratio": 1, "length_margin": 4}))
+    expected = search(here, batch.sources)
+    for _ in range(UNRECORDED_CALLS + 2):
+        results = search(there, batch.to(CUDA).sources)
+        for one, other in zip(results, expected, strict=True):
+            assert one[0].symbols == other[0].symbols
+            np.testing.assert_allclose(one[0].log_probs, other[0].log_probs, rtol=1e-9)
 
 
 CONFIGS = sorted((Path(__file__).parents[1] / "configs").glob("**/*.yaml"))

@@ -16,6 +16,7 @@ from dragoman.deployment.export_folder import ExportFolder
 from dragoman.errors import UserError, missing_library
 from dragoman.model.output.output import Distribution, Output, Readout
 from dragoman.model.predictor import (
+    UNLIMITED,
     Prediction,
     Predictor,
     RestrictableRunner,
@@ -56,7 +57,6 @@ MOST_FIRST_ROWS = 16
 # Optimizers of ONNX Runtime whose operators are slower than those that they replace: to normalize a sum of 320 rows
 # takes 614 instead of 80 µs.
 SLOWER = ["SkipLayerNormFusion"]
-UNLIMITED = 1 << 30
 ROW_VALUES = {"greedy": "open", "beam": "totals"}  # what graphs of several steps read of each row besides its symbol
 
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, final
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, final
 
 import torch
 from torch import Tensor
@@ -13,6 +13,8 @@ from dragoman.data.batch import Batch, SourceBatch
 from dragoman.data.vocabulary import BOS, PAD
 from dragoman.model.shapes import Bool, Float, Int
 from dragoman.model.state import Tree
+
+UNLIMITED: Final = 1 << 30
 
 Other = TypeVar("Other")
 
@@ -114,7 +116,7 @@ class StepRunner(ABC):
 
     most_steps: int  # in one call
     most_open_steps: int | None = None  # with one sentence, until a hypothesis ends, where a call stops; None: as many
-    most_rows: int  # more are faster one step at a time
+    most_rows: int = UNLIMITED  # more are faster one step at a time
     most_first_rows: int = 0  # with more, a beam is faster if it begins with one row a sentence
 
     @abstractmethod

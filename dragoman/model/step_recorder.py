@@ -16,8 +16,8 @@ from torch import Tensor
 from dragoman.model.state import first_tensor, list_tensors, map_tensors, replace_tensors
 from dragoman.torch_internals import WaitsForGpu
 
-SEEN: Final = 2  # calls with tensors of a shape before it is recorded
-MOST: Final = 256  # shapes
+UNRECORDED_CALLS: Final = 2  # calls with tensors of a shape before it is recorded
+MOST_SHAPES: Final = 256
 
 Input = TypeVar("Input")
 Result = TypeVar("Result")
@@ -63,14 +63,14 @@ class StepRecorder:
         """A copy has recordings of its own."""
         return StepRecorder, (self._parameters, self._record)
 
-    def replayed(
+    def replay(
         self, kind: str, step: Callable[[Input], tuple[Result, Input]], inputs: Input
     ) -> Callable[[Input], tuple[Result, Input]]:
         """Return a function that does the same as `step` with inputs of these shapes; `kind` names the step."""
         with self._lock:
-            return self._replayed(kind, step, inputs) if self._possible else step
+            return self._replay(kind, step, inputs) if self._possible else step
 
-    def _replayed(
+    def _replay(
         self, kind: str, step: Callable[[Input], tuple[Result, Input]], inputs: Input
     ) -> Callable[[Input], tuple[Result, Input]]:
         addresses = [parameter.data_ptr() for parameter in self._parameters]
@@ -81,9 +81,9 @@ class StepRecorder:
         key = kind, tuple((tensor.shape, tensor.dtype) for tensor in list_tensors(inputs))
         if key in self._recorded:
             return self._recorded[key]
-        if len(self._seen) < MOST:
+        if len(self._seen) < MOST_SHAPES:
             self._seen[key] += 1
-        if self._seen[key] <= SEEN:
+        if self._seen[key] <= UNRECORDED_CALLS:
             return step
         device = first_tensor(inputs).device
         try:
@@ -114,28 +114,28 @@ class _RecordedStep:
         self, step: Callable[[Any], tuple[Any, Any]], inputs: Any, record: Callable[[Body], Body], lock: Lock
     ) -> None:
         self._lock = lock
-        self._own = map_tensors(torch.clone, inputs)
-        self._moving: list[bool] = []  # whether the step changes it, for each tensor of the input
-        self._chosen: Any = None
+        self._buffers = map_tensors(torch.clone, inputs)
+        self._changes: list[bool] = []  # whether the step changes it, for each tensor of the input
+        self._choice: Any = None
         self._replay = record(lambda: self._run(step))
 
     def _run(self, step: Callable[[Any], tuple[Any, Any]]) -> None:
-        self._chosen, following = step(self._own)
-        own_tensors, values = list_tensors(self._own), list_tensors(following)
-        if [own.shape for own in own_tensors] != [value.shape for value in values]:
+        self._choice, following = step(self._buffers)
+        buffers, values = list_tensors(self._buffers), list_tensors(following)
+        if [buffer.shape for buffer in buffers] != [value.shape for value in values]:
             raise RuntimeError("the state has another form after the step")
-        pairs = [*zip(own_tensors, values, strict=True)]
-        self._moving = [own is not value for own, value in pairs]
-        for own, value in pairs:
-            own.copy_(value)  # of one that stays the same, nothing
+        pairs = [*zip(buffers, values, strict=True)]
+        self._changes = [buffer is not value for buffer, value in pairs]
+        for buffer, value in pairs:
+            buffer.copy_(value)  # if it is the buffer, nothing is copied
 
     def __call__(self, inputs: Any) -> tuple[Any, Any]:
         values = list_tensors(inputs)
         with self._lock:
-            for buffer, value in zip(list_tensors(self._own), values, strict=True):
+            for buffer, value in zip(list_tensors(self._buffers), values, strict=True):
                 buffer.copy_(value)
             self._replay()
-            # Copies: the next replay overwrites its own tensors.
-            parts = zip(list_tensors(self._own), values, self._moving, strict=True)
-            following = [own.clone() if moving else value for own, value, moving in parts]
-            return map_tensors(torch.clone, self._chosen), replace_tensors(inputs, following)
+            # Copies, because the next replay overwrites the buffers.
+            parts = zip(list_tensors(self._buffers), values, self._changes, strict=True)
+            following = [buffer.clone() if changes else value for buffer, value, changes in parts]
+            return map_tensors(torch.clone, self._choice), replace_tensors(inputs, following)

@@ -13,11 +13,13 @@ from dragoman.data.batch import SourceBatch, TokenBatch
 from dragoman.model import step_runners
 from dragoman.model.predictor import Prediction, Predictor, StepRunner
 from dragoman.model.seq2seq import Seq2Seq
-from dragoman.model.step_recorder import SEEN, Body, StepRecorder
+from dragoman.model.step_recorder import UNRECORDED_CALLS, Body, StepRecorder
 from dragoman.model.step_runners import BeamRunner, GreedyRunner
 from dragoman.search.beam import Beam
 from dragoman.search.greedy import Greedy
 from dragoman.search.search import Search
+from dragoman.torch_internals import WaitsForGpu
+from tests import part_models
 from tests.builders import build_model, sentences
 
 SELF = {"kind": "self_attention", "size": 8, "layers": 1, "heads": 2}
@@ -87,7 +89,7 @@ def assert_the_same(model: Seq2Seq, running: Running, source: TokenBatch) -> Non
 @pytest.mark.parametrize("share", [0.0, 0.5])
 @pytest.mark.parametrize("kind", MODELS)
 def test_several_steps_are_those_made_one_by_one(kind: str, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(step_runners.ENDED, "cpu", share)
+    monkeypatch.setitem(step_runners.MOST_ENDED, "cpu", share)
     model = build_model(mark=4, **MODELS[kind])
     running = Running(model, (GreedyRunner(model), BeamRunner(model)))
     for source in SOURCES:
@@ -103,7 +105,8 @@ class Recordings:
 
     def __call__(self, body: Body) -> Body:
         self.recorded += 1
-        body()
+        with WaitsForGpu():
+            body()
 
         def replay() -> None:
             self.replayed += 1
@@ -117,7 +120,7 @@ def test_recorded_steps_are_those_made_one_by_one(kind: str) -> None:
     model, recordings = build_model(mark=4, **MODELS[kind]), Recordings()
     recorder = StepRecorder([*model.parameters()], recordings)
     running = Running(model, (GreedyRunner(model, recorder), BeamRunner(model, recorder)))
-    for _ in range(SEEN + 1):
+    for _ in range(UNRECORDED_CALLS + 1):
         for source in SOURCES:
             assert_the_same(model, running, source)
     if kind == "transformer":
@@ -128,13 +131,23 @@ def test_recorded_steps_are_those_made_one_by_one(kind: str) -> None:
         assert recordings.recorded < recordings.replayed
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("options", part_models.MODELS.values(), ids=part_models.MODELS)
+def test_recorded_steps_of_every_part_are_those_made_one_by_one(options: dict[str, Any]) -> None:
+    model = build_model(mark=4, **options)
+    recorder = StepRecorder([*model.parameters()], Recordings())
+    running = Running(model, (GreedyRunner(model, recorder), BeamRunner(model, recorder)))
+    for _ in range(UNRECORDED_CALLS + 1):
+        assert_the_same(model, running, SOURCES[0])
+
+
 def test_recorded_steps_leave_earlier_results_alone() -> None:
     model = build_model(mark=4)
     runner = GreedyRunner(model, StepRecorder([*model.parameters()], Recordings()))
     symbols, totals = torch.tensor([model.start_id]), torch.zeros(1, 1)
     with torch.inference_mode():
         state = model.begin((sentences([4, 5, 6]),))
-        results = [runner(symbols, totals, state, 3) for _ in range(SEEN + 2)]
+        results = [runner(symbols, totals, state, 3) for _ in range(UNRECORDED_CALLS + 2)]
         kept = [step.clone() for step in results[-1][:3]]
         other = runner(symbols + 3, totals, results[-1].state, 3)
     assert all(torch.equal(one, two) for one, two in zip(results[0][:3], results[-1][:3], strict=True))
@@ -148,13 +161,15 @@ def test_changed_parameters_in_other_places_are_read_there() -> None:
     runner = GreedyRunner(model, StepRecorder([*model.parameters()], recordings))
     with torch.inference_mode():
         state = model.begin((sentences([4, 5, 6]),))
-        for _ in range(SEEN + 1):
+        for _ in range(UNRECORDED_CALLS + 1):
             runner(symbols, totals, state, 2)
         assert recordings.recorded == 1
         for parameter in model.parameters():
-            parameter.data = parameter.data * 1.0
-        for _ in range(SEEN + 1):
-            runner(symbols, totals, state, 2)
+            parameter.data = parameter.data * 2.0
+        expected = GreedyRunner(model)(symbols, totals, state, 2)
+        for _ in range(UNRECORDED_CALLS + 1):
+            results = runner(symbols, totals, state, 2)
+            assert torch.equal(results.log_probs, expected.log_probs)
     assert recordings.recorded == 2
 
 
@@ -169,7 +184,7 @@ def test_a_model_that_cannot_be_recorded_makes_single_steps() -> None:
     model = build_model(mark=4)
     recorder = StepRecorder([*model.parameters()], refuse)
     running = Running(model, (GreedyRunner(model, recorder), BeamRunner(model, recorder)))
-    for _ in range(SEEN + 1):
+    for _ in range(UNRECORDED_CALLS + 1):
         assert_the_same(model, running, SOURCES[0])
     assert attempts == 1
 
@@ -181,5 +196,5 @@ def test_a_copy_of_a_model_has_recordings_of_its_own() -> None:
     runner = copied.greedy_runner()
     assert runner is not None
     assert runner is not model.greedy_runner()
-    for _ in range(SEEN + 1):
+    for _ in range(UNRECORDED_CALLS + 1):
         assert_the_same(copied, Running(copied, (runner, BeamRunner(copied))), SOURCES[0])
