@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from dragoman.configuration import config_file
-from dragoman.configuration.config import Config
+from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import read_pairs
+from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.files.writing import alone
 from dragoman.model.output.output import Loss
@@ -85,6 +87,20 @@ def test_a_folder_with_the_names_of_a_run_is_refused(
     assert "run.json" in refused(make_config())
     (mine / "run.json").unlink()
     assert {path: path.read_bytes() for path in mine.rglob("*") if path.is_file()} == before
+
+
+def test_the_size_of_the_model_decides_the_precision(
+    make_config: Callable[..., Config], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sizes: list[int] = []
+
+    def for_model(device: Device, config: DeviceConfig, parameters: int) -> Device:
+        sizes.append(parameters)
+        return device._replace(precision=torch.bfloat16)
+
+    monkeypatch.setattr(Device, "for_model", for_model)
+    session.train(make_config())
+    assert f"bfloat16; {sizes[0]:,} parameters" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ from dragoman.configuration.components import Spec
 from dragoman.configuration.config import DeviceConfig
 from dragoman.data.batch import Batch, pad_tokens
 from dragoman.data.vocabulary import PAD, UNK
+from dragoman.devices import Device
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import METRICS
 from dragoman.model import build
@@ -129,15 +130,44 @@ def test_what_a_deleted_word_was_looked_at_with_is_no_words_attention(
     np.testing.assert_allclose(scored.attention, weights[0, rows, :-1].numpy(), atol=1e-6)
 
 
-@pytest.mark.parametrize("search", ["greedy", "beam"])
-def test_without_details_texts_and_scores_are_the_same(search: str, translator: Translator) -> None:
-    detailed = translator.translate(TEXTS, search=search)
-    plain = translator.translate(TEXTS, search=search, details=False)
-    assert [(one.text, one.score, one.log_prob) for one in plain] == [
-        (one.text, one.score, one.log_prob) for one in detailed
-    ]
-    assert all(one.words for one in detailed)
-    assert not any(one.words or one.steps for one in plain)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"search": "greedy"},
+        {"search": "beam"},
+        {"search": "beam", "n_best": 3},
+        {"search": {"kind": "sample", "seed": 3}},
+        {"search": "beam", "prefix": ["un"] * len(TEXTS)},
+    ],
+    ids=["greedy", "beam", "n-best", "sample", "prefix"],
+)
+def test_without_details_texts_and_scores_are_the_same(options: dict[str, Any], translator: Translator) -> None:
+    detailed = translator.translate(TEXTS, **options)
+    plain = translator.translate(TEXTS, **options, details=False)
+    for one, other in zip(plain, detailed, strict=True):
+        assert (one.text, one.score, one.log_prob) == (other.text, other.score, other.log_prob)
+        assert [candidate.text for candidate in one.n_best] == [candidate.text for candidate in other.n_best]
+        assert other.words
+        assert not one.words
+        assert not one.steps
+
+
+def test_without_details_edits_are_the_same(post_editor: Translator) -> None:
+    detailed, plain = (post_editor.translate(["un deux trois"], details=details) for details in (True, False))
+    assert [one.text for one in plain] == [one.text for one in detailed]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"risk": MinimumBayesRisk(components.build(METRICS, Spec("chrf")), 8)},
+        {"rerank": Reranker((), {}, candidates=3)},
+    ],
+    ids=["risk", "rerank"],
+)
+def test_without_details_the_same_translation_is_selected(options: dict[str, Any], translator: Translator) -> None:
+    detailed, plain = (translator.translate(TEXTS, **options, details=details) for details in (True, False))
+    assert [one.text for one in plain] == [one.text for one in detailed]
 
 
 def test_without_details_an_exhaustive_search_says_what_it_proved(translator: Translator) -> None:
@@ -145,6 +175,18 @@ def test_without_details_an_exhaustive_search_says_what_it_proved(translator: Tr
     plain = translator.translate(TEXTS[:2], search="exhaustive", details=False)
     assert [one.proved for one in plain] == [one.proved for one in detailed]
     assert None not in [one.proved for one in plain]
+
+
+@pytest.mark.parametrize(("name", "cuda_graphs"), [("cuda", True), ("cuda", False), ("cpu", True)])
+def test_a_gpu_replays_the_steps_of_a_search(
+    name: str, cuda_graphs: bool, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replaying: list[Seq2Seq] = []
+    monkeypatch.setattr(Seq2Seq, "replay_steps", lambda model: replaying.append(model))
+    monkeypatch.setattr(Seq2Seq, "to", lambda model, place: model)  # there may be no GPU
+    monkeypatch.setattr(devices, "choose", lambda config: Device(torch.device(name), 1, torch.float32))
+    model = dragoman.load(run, device=DeviceConfig(name="auto", cuda_graphs=cuda_graphs)).model
+    assert replaying == [model] * (name == "cuda" and cuda_graphs)
 
 
 def test_translates_each_text_in_its_place(translator: Translator) -> None:
