@@ -2,15 +2,20 @@
 
 A Transformer of 3 + 3 layers, 256 wide, with random weights translates random sentences as long as those of Multi30k,
 in 8-bit integers on one thread. Its positions make every translation end after 13 symbols, so that all searches do the
-same work. The engines take turns with a few sentences each; the table has milliseconds of the processor a sentence
-(medians of rounds) and the medians of ratios.
+same work. An SSRU decoder of two layers under the same encoder, for which CTranslate2 has no place, takes part with
+ONNX Runtime; the limit of length ends its translations after 13 symbols. All take turns with a few sentences each; the
+table has milliseconds of the processor a sentence (medians of rounds), and the speed relative to CTranslate2 (medians
+of ratios).
 """
 
 import argparse
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
+from operator import truediv
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from rich.console import Console
@@ -21,23 +26,47 @@ from benchmarks.trainings import markdown, run_command
 from dragoman.data.vocabulary import EOS
 from dragoman.model.weights import read_tensors, write_tensors
 
-ENGINES = {"onnx": ["--onnx"], "ctranslate2": ["--ctranslate2"]}  # by the options of `export`
+ENGINES = {"onnx": ["--onnx"], "ctranslate2": ["--ctranslate2"]}  # with the options of `export`
 LENGTH = 13  # symbols of a translation, its end included
 TURN = 8  # sentences of a turn with single sentences
 LOUD = 2000.0  # size of the position at which a translation ends: nothing else is heard there
 MODEL = "Transformer that ends"
+LIMIT = {"length_ratio": 0.0, "length_margin": LENGTH}  # of translations that do not end by themselves
 TABLE = "source_encoders.0.embedding.table"  # the weights of all embeddings and of the output
 
 
-def prepare(folder: Path, scale: float) -> tuple[Jobs, Path]:
-    """Make the run and its exports. Return what made it, and its folder."""
+class Contestant(NamedTuple):
+    """A model with an engine, as a column of the table."""
+
+    name: str
+    run: Path
+    engine: str
+    limit: dict[str, float]  # options of the search
+
+    def translate(self, texts: Sequence[str], rows: int, beam: int) -> float:
+        """Return the processor's seconds."""
+        translator = guard_worker.load(self.run, self.engine)
+        search = {"kind": "greedy"} if beam == 1 else {"kind": "beam", "size": beam}
+        began = time.process_time()
+        for batch in (texts[first : first + rows] for first in range(0, len(texts), rows)):
+            translator.translate(batch, search={**search, **self.limit}, details=False)
+        return time.process_time() - began
+
+
+def prepare(folder: Path, scale: float) -> tuple[Jobs, list[Contestant]]:
+    """Make the runs and their exports. Return what made them, and the contestants; CTranslate2 is the last one."""
     guard_worker.MODELS[MODEL] = guard_worker.TRANSFORMER.replace("hidden: 1024}", "hidden: 1024, positions: learned}")
-    jobs, run = Jobs(folder, scale), folder / "run"
-    guard_worker.command("train", str(jobs.config(MODEL, run, 1, "greedy")))
-    end_at(run / "model.safetensors", LENGTH - 1)
-    for options in ENGINES.values():
-        guard_worker.command("export", str(run), *options, "--quantization", "int8")
-    return jobs, run
+    jobs, transformer, ssru = Jobs(folder, scale), folder / "transformer", folder / "ssru"
+    for model, run in ((MODEL, transformer), ("SSRU", ssru)):
+        guard_worker.command("train", str(jobs.config(model, run, 1, "greedy")))
+    end_at(transformer / "model.safetensors", LENGTH - 1)
+    never_end(ssru / "model.safetensors")
+    contestants = [Contestant("SSRU, onnx", ssru, "onnx", LIMIT)]
+    contestants += [Contestant(f"Transformer, {engine}", transformer, engine, {}) for engine in ENGINES]
+    for contestant in contestants:
+        options = (*ENGINES[contestant.engine], "--quantization", "int8")
+        guard_worker.command("export", str(contestant.run), *options)
+    return jobs, contestants
 
 
 def end_at(weights: Path, step: int) -> None:
@@ -53,39 +82,43 @@ def end_at(weights: Path, step: int) -> None:
     write_tensors(weights, tensors, note)
 
 
-def measure(jobs: Jobs, run: Path, work: Work, rounds: int) -> dict[str, list[float]]:
-    """Return the milliseconds of the processor a sentence, of each round, for each engine. One round warms up."""
+def never_end(weights: Path) -> None:
+    """Make translations as long as the search allows."""
+    tensors, note = read_tensors(weights)
+    tensors["output.bias"][EOS] = -1e4
+    write_tensors(weights, tensors, note)
+
+
+def measure(jobs: Jobs, contestants: Sequence[Contestant], work: Work, rounds: int) -> list[list[float]]:
+    """Return the milliseconds of the processor a sentence, of each round, for each contestant. One round warms up."""
     texts = sorted(jobs.texts[: jobs.count(work.sentences)], key=len)
     size = TURN if work.rows == 1 else work.rows
     turns = [texts[begin : begin + size] for begin in range(0, len(texts), size)]
-    search = {"kind": "greedy"} if work.beam == 1 else {"kind": "beam", "size": work.beam}
-    times: dict[str, list[float]] = {engine: [] for engine in ENGINES}
+    times: list[list[float]] = [[] for _ in contestants]
     for number in range(rounds + 1):
-        seconds = dict.fromkeys(ENGINES, 0.0)
+        seconds = [0.0] * len(contestants)
         for place, turn in enumerate(turns):
-            batches = [turn] if work.rows > 1 else [[text] for text in turn]
-            for engine in sorted(ENGINES, reverse=bool((number + place) % 2)):
-                translator = guard_worker.load(run, engine)
-                began = time.process_time()
-                for batch in batches:
-                    translator.translate(batch, search=search, details=False)
-                seconds[engine] += time.process_time() - began
+            for index in sorted(range(len(contestants)), reverse=bool((number + place) % 2)):
+                seconds[index] += contestants[index].translate(turn, work.rows, work.beam)
         if number:
-            for engine in ENGINES:
-                times[engine].append(seconds[engine] / len(texts) * 1e3)
+            for own, total in zip(times, seconds, strict=True):
+                own.append(total / len(texts) * 1e3)
     return times
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     with tempfile.TemporaryDirectory() as name:
-        jobs, folder = prepare(Path(name), options.scale)
+        jobs, contestants = prepare(Path(name), options.scale)
         rows = []
         for work in WORKS:
-            times = measure(jobs, folder, work, options.rounds)
-            ratio = statistics.median(map(lambda one, other: other / one, *times.values()))
-            rows.append([str(work), *(f"{statistics.median(own):.2f}" for own in times.values()), f"{ratio:.2f}"])
+            times = measure(jobs, contestants, work, options.rounds)
+            *onnx_times, ctranslate2 = times
+            ratios = [statistics.median(map(truediv, ctranslate2, own)) for own in onnx_times]
+            medians = [statistics.median(own) for own in times]
+            rows.append([str(work), *(f"{figure:.2f}" for figure in (*medians, *ratios))])
     console.print(provenance.of().processor)
-    markdown(["", *ENGINES, "speed"], *rows)
+    names = [contestant.name for contestant in contestants]
+    markdown(["", *names, *(f"{name}, relative" for name in names[:-1])], *rows)
     return 0
 
 

@@ -18,14 +18,17 @@ def test_the_table_has_a_row_for_each_search(capsys: pytest.CaptureFixture[str])
     lines = capsys.readouterr().out.splitlines()[-5:]
     assert [line.split("|")[1].strip() for line in lines[1:]] == [str(work) for work in guard_worker.WORKS]
     for line in lines[1:]:
-        onnx, ctranslate2, speed = map(float, line.split("|")[2:5])
-        assert speed == pytest.approx(ctranslate2 / onnx, rel=0.05)
+        ssru, transformer, ctranslate2, ssru_speed, transformer_speed = map(float, line.split("|")[2:7])
+        for milliseconds, speed in ((ssru, ssru_speed), (transformer, transformer_speed)):
+            assert speed == pytest.approx(ctranslate2 / milliseconds, rel=0.05)
 
 
 @pytest.mark.slow
 def test_translations_end_after_as_many_symbols(tmp_path: Path) -> None:
-    jobs, run = engines.prepare(tmp_path, 0.01)
-    for engine in engines.ENGINES:
-        for search in ("greedy", "beam"):
-            translations = guard_worker.load(run, engine).translate(jobs.texts[:4], search=search)
-            assert [len(translation.text.split()) + 1 for translation in translations] == [engines.LENGTH] * 4
+    jobs, contestants = engines.prepare(tmp_path, 0.01)
+    for contestant in contestants:
+        translator = guard_worker.load(contestant.run, contestant.engine)
+        for kind in ("greedy", "beam"):
+            translations = translator.translate(jobs.texts[:4], search={"kind": kind, **contestant.limit})
+            lengths = [len(translation.text.split()) for translation in translations]
+            assert lengths == [engines.LENGTH - (not contestant.limit)] * 4
