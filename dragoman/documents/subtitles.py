@@ -76,6 +76,11 @@ class SubStation(EncodedTextDocument):
         super().__init__(file, _dialogues(_LINE.findall(file.text)))
 
 
+def cue(text: str) -> list[Part]:
+    """Return the text of a cue: what each speaker says, and what stands around it."""
+    return list(_utterances(text, _BREAK))
+
+
 def _cues(lines: Sequence[str], notation: Notation, name: str) -> Iterator[Part]:
     """Yield the texts of cues, and what stands between them."""
     if notation.header and lines and not lines[0].lstrip("\ufeff").startswith(notation.header):

@@ -95,14 +95,22 @@ class Backend(NamedTuple):
             raise HTTPError(400, f"Invalid request: request ({size}) exceeds text limit ({most})")
 
     async def passages(
-        self, request: Request, passages: Sequence[Passage], source: Read, target: str, options: RequestOptions
+        self,
+        request: Request,
+        passages: Sequence[Passage],
+        source: Read,
+        target: str,
+        options: RequestOptions,
+        run: str = "",
     ) -> list[TranslatedText]:
-        """Translate texts that are split into sentences, as long as the client is there. HTTPError if that cannot be,
-        or takes too long. From a language to itself there is nothing to do, unless a model does it.
+        """Translate texts that are split into sentences, by the run of this name or by any, as long as the client is
+        there. HTTPError if that cannot be, or takes too long. From a language to itself there is nothing to do, unless
+        a model does it.
         """
-        if source == target and not self.service.routes.find(source, target):
+        if source == target and not self.service.routes.only(run).find(source, target):
             return [TranslatedText(passage, tuple(map(TranslatedSentence, passage.sentences))) for passage in passages]
-        translations = await self.answer(request, self.service.translate_passages(passages, source, target, options))
+        work = self.service.translate_passages(passages, source, target, options, run)
+        translations = await self.answer(request, work)
         self.metrics.translated(
             named(source), target, sum(len(sentence) for passage in passages for sentence in passage.sentences)
         )

@@ -8,18 +8,31 @@ from urllib.parse import parse_qsl
 
 from fastapi import UploadFile
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainValidator,
+    Tag,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic.json_schema import SkipJsonSchema
 from starlette.requests import ClientDisconnect, Request
 
 from dragoman.documents.document_segment import join_surrogates
 from dragoman.serving.http_error import HTTPError
+from dragoman.serving.prompts import Message
 from dragoman.text.glossary import Glossary, Term
 
 FORM, PARTS = "application/x-www-form-urlencoded", "multipart/form-data"
 KINDS = ("application/json", FORM, PARTS)  # how a request may come
 FIELDS = 1000  # of a form, at most
 LISTED = "q"  # the parameter that a form may have several times
+EVERY_RUN: Final = "dragoman"  # the name by which clients of language models ask all runs
 MOST_TERMS: Final = 1_000  # in the glossary of a request
 
 
@@ -42,6 +55,24 @@ def _terms(value: Any) -> Any:
         raise ValueError("nested too deeply") from error
 
 
+def _messages(value: Any) -> list[Message]:
+    """Messages of a conversation. ValueError if they are none."""
+    try:
+        messages = [Message(entry["role"], join_surrogates(_content(entry.get("content")))) for entry in value]
+    except (AttributeError, KeyError, TypeError):
+        messages = []
+    if not messages or not all(isinstance(message.role, str) for message in messages):
+        raise ValueError("no messages")
+    return messages
+
+
+def _content(value: Any) -> Any:
+    """The text of a message, which may be in parts."""
+    if isinstance(value, list):
+        return "".join(part["text"] for part in value if part["type"] == "text")
+    return "" if value is None else value
+
+
 def _is_list(value: Any) -> str:
     return "list" if isinstance(value, list) else "text"
 
@@ -53,6 +84,12 @@ Texts = Annotated[
 Filled = Annotated[Text, Field(pattern=r"\S")]
 Terms = Annotated[
     list[Annotated[list[Filled], Field(min_length=1)]], Field(max_length=MOST_TERMS), BeforeValidator(_terms)
+]
+Messages = Annotated[
+    list[Message],
+    PlainValidator(_messages),
+    WithJsonSchema({"type": "array", "minItems": 1, "items": {"type": "object", "required": ["role", "content"]}}),
+    Field(title="a list of messages with role and content", description="a conversation of a known client"),
 ]
 Alternatives = Annotated[int, BeforeValidator(_number), Field(strict=True, description="how many further translations")]
 
@@ -179,6 +216,36 @@ class ExplainBody(SentencesBody):
     ] = None
 
 
+class ModelBody(Body):
+    """A request to a language model."""
+
+    model: Annotated[Text, Field(description="a run, or `dragoman` (all runs; the default)")] = EVERY_RUN
+
+
+class OllamaBody(ModelBody):
+    """A request to a language model of ollama."""
+
+    stream: Annotated[bool, Field(strict=True, title="true or false", description="the default")] = True
+
+
+class PromptBody(OllamaBody):
+    """A prompt."""
+
+    prompt: Annotated[Text, Field(description="a prompt of a known client")] = ""
+    system: Annotated[Text, Field(description="the instruction, if it is not in the prompt")] = ""
+
+    @property
+    def messages(self) -> list[Message]:
+        contents = {"system": self.system, "user": self.prompt}
+        return [Message(role, content) for role, content in contents.items() if content]
+
+
+class ChatBody(OllamaBody):
+    """A conversation."""
+
+    messages: Messages
+
+
 AnyBody = TypeVar("AnyBody", bound=Body)
 
 
@@ -217,7 +284,7 @@ async def read(request: Request) -> dict[str, Any]:
     """
     try:
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if media_type in (FORM, PARTS):
+        if media_type == PARTS or (media_type == FORM and not await _looks_like_json(request)):
             return {**request.query_params, **_values(await _form(request, media_type))}
         body = await request.body()
     except ClientDisconnect:
@@ -231,6 +298,11 @@ async def read(request: Request) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise HTTPError(400, "Invalid JSON format")
     return values
+
+
+async def _looks_like_json(request: Request) -> bool:
+    """Whether a body is JSON, whatever it is called: curl calls what it sends a form, and ollama does not mind."""
+    return (await request.body()).lstrip().startswith(b"{")
 
 
 async def _form(request: Request, kind: str) -> Sequence[tuple[str, Any]]:

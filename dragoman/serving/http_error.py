@@ -15,6 +15,10 @@ class HTTPError(HTTPException):
         super().__init__(status, line, headers)
 
 
+class UnknownModelError(HTTPError):
+    """A request for a model that does not serve."""
+
+
 _ERROR = {
     "application/json": {
         "schema": {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}

@@ -123,6 +123,16 @@ class ServedModel:
             await self._unused.wait()
         await self.close()
 
+    @property
+    def modified(self) -> float:
+        """When the run was written, in seconds since 1970; 0 if it is not read from a folder."""
+        return max((nanoseconds for _, nanoseconds, *_ in self._files), default=0) / 1e9
+
+    @property
+    def size(self) -> int:
+        """The bytes of its files."""
+        return sum(size for _, _, size, _ in self._files)
+
     async def translate(self, items: Sequence[TranslationItem], options: RequestOptions) -> list[Translation]:
         """Translate texts, each different one once; other tasks are not remembered. Raises what `Batcher.translate`
         does.
@@ -297,6 +307,10 @@ class Routes:
     def reading(self, names: Collection[str], target: str) -> tuple[str, ...]:
         """The sources of the first model that reads these together, and perhaps others; none if there is none."""
         return next((sources for sources, to in self.several if to == target and set(names) <= set(sources)), ())
+
+    def only(self, run: str) -> "Routes":
+        """The routes of the run with this name alone; all if there is no name."""
+        return Routes(model for model in self.models if model.name == run) if run else self
 
     def find(self, source: Read, target: str) -> tuple[Hop, ...]:
         """The models from one language, or from several sources, to a language; none if there are none."""

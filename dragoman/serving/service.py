@@ -97,11 +97,16 @@ class Service:
         return await self.translate_passages(await self.passages(texts, source), source, target, options)
 
     async def translate_passages(
-        self, passages: Sequence[Passage], source: Read, target: str, options: RequestOptions = DEFAULTS
+        self,
+        passages: Sequence[Passage],
+        source: Read,
+        target: str,
+        options: RequestOptions = DEFAULTS,
+        run: str = "",
     ) -> list[TranslatedText]:
-        """Translate texts that are split into sentences, as `translate` does."""
+        """Translate texts that are split into sentences, as `translate` does, by the run of this name or by any."""
         passages = [await self.recalled(passage, source, target, options) for passage in passages]
-        with self.route(source, target) as route:
+        with self.route(source, target, run) as route:
             return await self.translate_by(route, passages, (source, target), options)
 
     async def recalled(self, passage: Passage, source: Read, target: str, options: RequestOptions) -> Passage:
@@ -132,11 +137,11 @@ class Service:
         return passage if any(part and part[0] > last for part in parts) else passage.whole
 
     @contextmanager
-    def route(self, source: Read, target: str) -> Iterator[tuple[Hop, ...]]:
-        """The models from one language to the other. They stay open until the context ends, even if new ones are taken
-        in. UserError if there are none.
+    def route(self, source: Read, target: str, run: str = "") -> Iterator[tuple[Hop, ...]]:
+        """The models from one language to the other, of all runs or of one. They stay open until the context ends, even
+        if new ones are taken in. UserError if there are none.
         """
-        route = self.routes.find(source, target)
+        route = self.routes.only(run).find(source, target)
         if not route:
             raise UserError(f"no model translates from {named(source)} to {target}")
         with ExitStack() as stack:

@@ -8,6 +8,7 @@ import pytest
 from dragoman.documents import table
 from dragoman.documents.document import Document, File
 from dragoman.documents.passages import Passage
+from dragoman.documents.subtitles import cue
 from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
 from tests.documents.speaking import backwards, nothing, protected, replaced, spoken
@@ -199,3 +200,11 @@ def test_hostile_files_take_less_than_a_second(name: str, text: str) -> None:
 def test_text_files_are_written_in_their_encoding() -> None:
     data = b"\xff\xfe" + "one two\r\n".encode("utf-16-le")
     assert spoken(read("x.txt", data), backwards) == b"\xff\xfe" + "TWO ONE\r\n".encode("utf-16-le")
+
+
+def test_a_cue_alone_is_split_like_those_of_a_file() -> None:
+    """Lines of a sentence together, speakers apart; what has no words stays."""
+    parts = cue("<i>one two</i>\nsix\n- seven\n♪")
+    assert "".join(part if isinstance(part, str) else part.raw for part in parts) == "<i>one two</i>\nsix\n- seven\n♪"
+    assert [part.text for part in parts if not isinstance(part, str)] == ["one two six", "seven ♪"]
+    assert cue("♪ 12") == ["", "♪ 12", ""]

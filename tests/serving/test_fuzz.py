@@ -19,10 +19,14 @@ from starlette.testclient import TestClient
 
 from tests.serving.server import serving
 
-POSTS = ("/translate", "/detect", "/suggest", "/v1/translate", "/v1/stream", "/v1/explain", "/translate_file")
+POSTS = (
+    *("/translate", "/detect", "/suggest", "/v1/translate", "/v1/stream", "/v1/explain", "/translate_file"),
+    *("/api/generate", "/api/chat", "/api/show"),
+)
 NAMES = [
     *"q s source target format alternatives prefix diverse".split(),
     *"glossary min_confidence translation contrast api_key file".split(),
+    *"model messages prompt system stream".split(),
 ]
 TEXTS = st.one_of(
     st.text(max_size=60),
@@ -42,7 +46,9 @@ VALUES = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXTS, inner, max_size=3)),
     max_leaves=8,
 )
-USUAL = {"q": "one two", "source": "en", "target": "fr"}
+PROMPT = "Translate into French:\none two"
+ASKED = {"prompt": PROMPT, "messages": [{"role": "user", "content": PROMPT}]}
+USUAL = {"q": "one two", "source": "en", "target": "fr", **ASKED}
 BODIES = st.builds(lambda changes: {**USUAL, **changes}, st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=4))
 KINDS = st.sampled_from(
     ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "x", ""]

@@ -314,4 +314,6 @@ def test_a_calibrated_run_is_sure_or_says_nothing(
         assert answer.json() == {"error": "Cannot translate text: the confidence of the translation is too low"}
         explained = client.post("/v1/explain", json={"q": "six one", **PAIR, "translation": "un six"})
         assert explained.status_code == 200
+        prompt = {"prompt": "Translate into French:\nsix <b>one</b>\nsix", "stream": False}
+        assert client.post("/api/generate", json=prompt).json()["response"] == ""
         assert len(explained.json()["confidence"]["words"]) == len(explained.json()["words"])
