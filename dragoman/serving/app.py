@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman.serving import files, libretranslate, ollama, pages, v1
+from dragoman.serving import files, libretranslate, ollama, openai, pages, v1
 from dragoman.serving.backend import Backend
 from dragoman.serving.bodies import fault
 from dragoman.serving.client_limits import LimitedBody
@@ -49,6 +49,7 @@ def create(backend: Backend) -> FastAPI:
     app.include_router(files.router(backend))
     app.include_router(v1.router(backend))
     app.include_router(ollama.router(backend))
+    app.include_router(openai.router(backend))
     app.router.routes += pages.routes(app.openapi)
 
     @app.get("/health")

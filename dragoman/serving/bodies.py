@@ -246,6 +246,16 @@ class ChatBody(OllamaBody):
     messages: Messages
 
 
+class CompletionBody(ModelBody):
+    """A conversation with a service like OpenAI's."""
+
+    messages: Messages
+    stream: Annotated[bool, Field(strict=True, title="true or false", description="as server-sent events")] = False
+    stream_options: Annotated[
+        dict[str, Any], Field(title="an object", description="`include_usage`: the last event has `usage`")
+    ] = {}
+
+
 AnyBody = TypeVar("AnyBody", bound=Body)
 
 

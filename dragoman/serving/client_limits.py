@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines, shown
 from dragoman.files.writing import is_special, write_atomically
-from dragoman.serving.http_error import HTTPError
+from dragoman.serving.http_error import HTTPError, UnknownKeyError
 
 IN_FILE = 5  # times as many characters as other requests: what a file may have
 ENTRY = re.compile(r"(\S+) ([0-9a-f]{64})")
@@ -115,9 +115,9 @@ class AccessControl:
             wait = max(1, round(stats.reset_time - time.time()))
             raise HTTPError(429, f"Slowdown: {self._rate.amount} per 1 minute", retry_after=wait)
         if self.keys and not key:
-            raise HTTPError(400, "Please contact the server operator to get an API key")
+            raise UnknownKeyError(400, "Please contact the server operator to get an API key")
         if self.keys and name is None:
-            raise HTTPError(403, "Invalid API key")
+            raise UnknownKeyError(403, "Invalid API key")
         return name or ""
 
     def check_site(self, headers: Mapping[str, str]) -> None:

@@ -15,6 +15,10 @@ class HTTPError(HTTPException):
         super().__init__(status, line, headers)
 
 
+class UnknownKeyError(HTTPError):
+    """A client that has no key, or an unknown one."""
+
+
 class UnknownModelError(HTTPError):
     """A request for a model that does not serve."""
 

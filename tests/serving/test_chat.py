@@ -1,4 +1,4 @@
-"""What endpoints of language models share: models, languages, terms and limits of conversations."""
+"""What the endpoints of ollama and OpenAI share: models, languages, terms and limits of conversations."""
 
 import json
 from collections.abc import Iterator

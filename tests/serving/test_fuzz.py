@@ -21,12 +21,12 @@ from tests.serving.server import serving
 
 POSTS = (
     *("/translate", "/detect", "/suggest", "/v1/translate", "/v1/stream", "/v1/explain", "/translate_file"),
-    *("/api/generate", "/api/chat", "/api/show"),
+    *("/api/generate", "/api/chat", "/api/show", "/v1/chat/completions"),
 )
 NAMES = [
     *"q s source target format alternatives prefix diverse".split(),
     *"glossary min_confidence translation contrast api_key file".split(),
-    *"model messages prompt system stream".split(),
+    *"model messages prompt system stream stream_options".split(),
 ]
 TEXTS = st.one_of(
     st.text(max_size=60),
