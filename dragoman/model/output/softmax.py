@@ -15,6 +15,7 @@ from dragoman.model.output.output import Distribution, Loss, Output, Readout
 from dragoman.model.shapes import Float, Int
 
 ENTRIES = 1 << 22  # of the (rows, symbols) matrix held in memory at a time, or as many as W has
+MULTIPLE = 64  # the rows of products in bfloat16 on a processor are multiples of it
 GPU_FACTOR = 16  # times as many on a GPU, which small products leave idle
 
 
@@ -169,6 +170,10 @@ class _CrossEntropy(torch.autograd.Function):
             entries = ENTRIES * GPU_FACTOR if f.is_cuda else ENTRIES
             # At least as many rows as features: the logits then take the memory of W.
             portion = max(entries // len(weight), f.size(1))
+            # oneDNN compiles a kernel for each number of rows, and keeps few of them. Rows of zeros are added instead.
+            if kind is torch.bfloat16 and not f.is_cuda and not mixture:
+                portion = max(portion - portion % MULTIPLE, MULTIPLE)
+                f = functional.pad(f, (0, 0, 0, -len(f) % MULTIPLE))
             shares = [torch.empty_like(part) for part in mixture]
             for first in range(0, len(targets), portion):
                 rows = slice(first, first + portion)
@@ -183,7 +188,7 @@ class _CrossEntropy(torch.autograd.Function):
                 total += loss
                 # The softmax is at hand: with gradients made now, no (N, V) matrix waits for the backward pass.
                 if wanted:
-                    d_features[rows] = d_logits @ w
+                    d_features[rows] = (d_logits @ w)[: len(targets[rows])]
                     product = d_logits.t() @ f[rows]
                     d_weight = product.to(exact) if d_weight is None else d_weight.add_(product)
                     d_bias += d_logits.sum(0)
@@ -214,11 +219,15 @@ def row_maxima(x: Float[Tensor, "N V"]) -> Float[Tensor, "N"]:
 
 
 def unsmoothed_loss(logits: Tensor, targets: Tensor, of_gold: float, exact: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Return `sum_n (log sum_v exp z_n(v) - of_gold z_n(y_n))`, and its gradient with respect to the logits."""
+    """Return `sum_n (log sum_v exp z_n(v) - of_gold z_n(y_n))`, and its gradient with respect to the logits: 0 in rows
+    beyond the targets.
+    """
+    count = len(targets)
     p = torch.softmax(logits, -1)  # becomes the gradient, in place
+    p[count:] = 0
     # log sum exp from the largest logit, whose p cannot underflow
-    norms = row_maxima(logits).to(exact) - row_maxima(p).to(exact).log()
-    gold = torch.arange(len(targets), device=targets.device), targets
+    norms = row_maxima(logits[:count]).to(exact) - row_maxima(p[:count]).to(exact).log()
+    gold = torch.arange(count, device=targets.device), targets
     loss = norms.sum() - of_gold * logits[gold].sum(dtype=exact)
     p[gold] -= of_gold
     return loss, p

@@ -82,7 +82,11 @@ def test_the_loss_of_nothing_is_zero() -> None:
     assert all(not gradient.any() for gradient in gradients(loss.total, output, features))
 
 
-def test_under_bfloat16_products_are_rough_and_the_loss_is_float32() -> None:
+@pytest.mark.parametrize("multiple", [1, 4, 64])
+def test_under_bfloat16_products_are_rough_and_the_loss_is_float32(
+    multiple: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(softmax, "MULTIPLE", multiple)
     output, (features, targets) = make_output(0.1, torch.float32), data(dtype=torch.float32)
     right = plain(output, features, targets, 0.1)
     with torch.autocast("cpu", torch.bfloat16):
@@ -92,6 +96,18 @@ def test_under_bfloat16_products_are_rough_and_the_loss_is_float32() -> None:
     for gradient, wanted in zip(gradients(loss, output, features), gradients(right, output, features), strict=True):
         assert gradient.dtype is torch.float32
         assert (gradient - wanted).norm() < 0.02 * wanted.norm()
+
+
+def test_few_numbers_of_rows_in_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
+    """23 rows in portions of 4, the last with a row of zeros: a single shape for each of the three products."""
+    monkeypatch.setattr(softmax, "MULTIPLE", 4)
+    output, (features, targets) = make_output(dtype=torch.float32), data(dtype=torch.float32)
+    with torch.profiler.profile(record_shapes=True) as profile, torch.autocast("cpu", torch.bfloat16):
+        output.loss(Readout(features), targets)
+    events = [event for event in profile.events() or [] if event.name in ("aten::mm", "aten::addmm")]
+    shapes = [tuple(tuple(size) for size in event.input_shapes if len(size) == 2) for event in events]
+    assert set(shapes) == {((4, 6), (6, 11)), ((4, 11), (11, 6)), ((11, 4), (4, 6))}
+    assert len(shapes) == 3 * 6
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
