@@ -65,6 +65,13 @@ def corpus(folder: Path, train: int = 60, longest: int = 3) -> Path:
 
 
 GERMAN = dict(zip(WORDS, ("eins", "zwei", "drei", "vier", "fünf", "sechs"), strict=True))
+
+
+def german(source: str) -> str:
+    """The German of an English sentence, in the same order."""
+    return " ".join(GERMAN[word] for word in source.split())
+
+
 DIRECTIONS = ("en", "de", "ab"), ("de", "en", "ab"), ("en", "fr", "cd"), ("fr", "en", "cd")
 COPY = "en", "en", "ab"
 
@@ -76,8 +83,8 @@ def languages(folder: Path, train: int = 60, longest: int = 3) -> list[dict[str,
     folder.mkdir(parents=True, exist_ok=True)
     for name, count, seed in (("train-ab", train, 1), ("train-cd", train // 2, 2), ("dev", 8, 3), ("test", 30, 4)):
         lines = pairs(count, seed, longest)
-        german = [" ".join(GERMAN[word] for word in source.split()) for source, _ in lines]
-        texts = {"en": [source for source, _ in lines], "fr": [target for _, target in lines], "de": german}
+        translations = [german(source) for source, _ in lines]
+        texts = {"en": [source for source, _ in lines], "fr": [target for _, target in lines], "de": translations}
         for language, text in texts.items():
             (folder / f"{name}.{language}").write_text("".join(f"{line}\n" for line in text), encoding="utf-8")
     (folder / "toy.yaml").write_text(CONFIG.replace("data: {source: en, target: fr}\n", ""), encoding="utf-8")

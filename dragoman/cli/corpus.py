@@ -10,7 +10,7 @@ import typer
 
 from dragoman.cli import outputs
 from dragoman.cli.option_rules import Conflicts, Requires
-from dragoman.cli.options import Columns, command
+from dragoman.cli.options import Also, Columns, FurtherNames, command
 from dragoman.cli.streams import one_line, tell
 from dragoman.corpus.cleaning import Cleaner, Rules
 from dragoman.errors import UserError
@@ -47,6 +47,7 @@ class CorpusOptions(NamedTuple):
         ),
     ] = None
     columns: Annotated[Columns, Conflicts("--installed")] = None
+    also: Also = None
     installed: Annotated[
         str | None,
         typer.Option(
@@ -89,14 +90,17 @@ def corpus(options: CorpusOptions) -> None:
     from dragoman.corpus.examples import corpus_files
     from dragoman.corpus.formats import corpora
 
-    places, names, _ = corpora(options.files or [], options.columns or ())
+    places, pair, _ = corpora(options.files or [], options.columns or ())
+    names = (options.also or FurtherNames()).beside(*pair)
+    further = FurtherCounts(names)
 
     def rows() -> "Iterator[PairWithOrigin]":
-        yield from _cleaned(cleaner, _units(places, names))
+        yield from further.counted(_cleaned(cleaner, _units(places, names)))
         cleaner.check()
+        further.check(", ".join(places))
 
     _write(options, rows(), names, parts.FILE, corpus_files(places, *names))
-    typer.echo(str(cleaner))
+    typer.echo(f"{cleaner}{further}")
 
 
 def language(installed: str) -> str:
@@ -110,25 +114,52 @@ def _installed(options: CorpusOptions, language: str, cleaner: "Cleaner") -> Non
     """Write the catalogues of this machine if there is an --output, and list their domains."""
     from dragoman.corpus import installed, parts
 
-    paths = installed.find(language, installed.folders(os.environ))
+    also = options.also or FurtherNames()
+    names = also.beside(installed.ENGLISH, language)
+    paths, further = installed.find(language, installed.folders(os.environ)), FurtherCounts(names)
     counts = Counter[str]()
     damaged: list[str] = []
 
     def rows() -> "Iterator[PairWithOrigin]":
-        for row in _cleaned(cleaner, installed.read(paths, damaged)):
+        units = installed.read(paths, damaged, language, also)
+        for row in further.counted(_cleaned(cleaner, units)):
             counts[row.origin] += 1
             yield row
         if damaged:
             tell(installed.left_out(damaged, paths))
         cleaner.check()
+        further.check(f"--installed {language}")
 
     if options.output is None:
         for _ in rows():
             pass
     else:
-        _write(options, rows(), (installed.ENGLISH, language), parts.DOMAIN, paths)
+        _write(options, rows(), names, parts.DOMAIN, paths)
     typer.echo(printable(installed.table(counts, installed.owners(paths), options.rows or ROWS)))
-    typer.echo(f"\n{cleaner}")
+    typer.echo(f"\n{cleaner}{further}")
+
+
+class FurtherCounts:
+    """How many pairs have a text in each of the languages between source and target."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._counts = dict.fromkeys(names[1:-1], 0)
+
+    def counted(self, rows: "Iterator[PairWithOrigin]") -> "Iterator[PairWithOrigin]":
+        for row in rows:
+            for name, text in zip(self._counts, row.entry.further, strict=True):
+                self._counts[name] += bool(text)
+            yield row
+
+    def check(self, where: str) -> None:
+        """UserError if no pair has a text in one of the languages."""
+        for name, count in self._counts.items():
+            if not count:
+                raise UserError(f"{where}: found no texts in '{name}' for --also")
+
+    def __str__(self) -> str:
+        """Further lines of the cleaner's table."""
+        return "".join(f"\n{f'  with a text in {name}':<36}{count:>12,}" for name, count in self._counts.items())
 
 
 def _units(places: Sequence[str], names: Sequence[str]) -> "Iterator[tuple[str, TranslationUnit]]":
@@ -152,7 +183,7 @@ def _cleaned(cleaner: "Cleaner", units: "Iterator[tuple[str, TranslationUnit]]")
 
 
 def _write(
-    options: CorpusOptions, rows: "Iterator[PairWithOrigin]", names: Sequence[str], third: str, read: Sequence[Path]
+    options: CorpusOptions, rows: "Iterator[PairWithOrigin]", names: Sequence[str], origins: str, read: Sequence[Path]
 ) -> None:
     """The files, and a line about each. UserError where one would replace what is read, or is there."""
     from dragoman.corpus import parts
@@ -160,9 +191,8 @@ def _write(
     prefix, sizes = options.output or Path(), {"dev": options.dev, "test": options.test}
     outputs.check([("--output", path) for path in parts.paths(prefix, sizes).values()], read)
     for name in names:
-        if name in (third, parts.CONTEXT):
+        if name in (origins, parts.CONTEXT):
             raise UserError(f"{name}: is already the name of another column; rename the language")
-    for path, count in parts.write(
-        rows, prefix, (names[0], names[1]), third, sizes, SEED if options.seed is None else options.seed
-    ).items():
-        typer.echo(printable(f"{path}: {count:,} pairs, columns {', '.join([*names, third, parts.CONTEXT])}"))
+    seed = SEED if options.seed is None else options.seed
+    for path, count in parts.write(rows, prefix, names, origins, sizes, seed).items():
+        typer.echo(printable(f"{path}: {count:,} pairs, columns {', '.join([*names, origins, parts.CONTEXT])}"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dragoman.cli.options import Columns, Threads, app
+from dragoman.cli.options import Also, Columns, Threads, app
 from dragoman.cli.outputs import named
 from dragoman.cli.streams import tell
 from dragoman.errors import UserError
@@ -32,6 +32,7 @@ def init(
         typer.Option(metavar="PREFIX", help="Development set: PREFIX.en and PREFIX.de, or a file with columns."),
     ] = None,
     columns: Columns = None,
+    also: Also = None,
     translation_memory: Annotated[
         bool,
         typer.Option(
@@ -51,7 +52,8 @@ def init(
     from dragoman.corpus.initialize import initialize
     from dragoman.corpus.sizes import InitOptions
 
-    for line in initialize(source, target, output, dev, columns or (), InitOptions(translation_memory, epochs)):
+    options = InitOptions(translation_memory, epochs)
+    for line in initialize(source, target, output, dev, columns or (), options, also or ()):
         tell(line)
     tell(f"{output}: written")  # whatever becomes of what follows
     from dragoman.training import checks

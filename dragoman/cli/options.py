@@ -215,6 +215,35 @@ Columns = Annotated[
 ]
 
 
+class FurtherNames(tuple[str, ...]):
+    """The names of `--also`."""
+
+    @classmethod
+    def parse(cls, text: str) -> "FurtherNames":
+        names = [name.strip() for name in text.split(",")]
+        if not all(names) or len(set(names)) < len(names):
+            raise typer.BadParameter(f"expected different names, such as fr,es, found {text}")
+        return cls(names)
+
+    def beside(self, source: str, target: str) -> tuple[str, ...]:
+        """Return the names of all languages, in the order of sources and target. UserError if one is named twice."""
+        for name in self:
+            if name in (source, target):
+                raise UserError(f"--also {name}: is the source or target language already")
+        return (source, *self, target)
+
+
+Also = Annotated[
+    FurtherNames | None,
+    typer.Option(
+        metavar="LANGUAGES",
+        parser=FurtherNames.parse,
+        help="Further source languages, such as fr,es: other columns, the catalogs of these languages beside a "
+        "catalog (po/fr.po for po/de.po), or PREFIX.fr. A text may be missing.",
+    ),
+]
+
+
 def command(group: typer.Typer = app, **settings: Any) -> Callable[[Callable[[Taken], None]], Callable[[Taken], None]]:
     """`app.command`, or that of a group of commands, for a function that takes one named tuple. Typer sees each field
     as a parameter of the function, so that an option is written once, and all options are passed on as one value; the

@@ -11,10 +11,11 @@ from dragoman.cli.sources import languages
 from dragoman.cli.streams import Portion, tell
 from dragoman.corpus import formats
 from dragoman.corpus.features import Given
+from dragoman.corpus.further_languages import read_texts
 from dragoman.corpus.naming import is_language, is_name
 from dragoman.corpus.translation_memory import FuzzyMemory
 from dragoman.documents import table
-from dragoman.documents.document import File
+from dragoman.documents.document import Document, File
 from dragoman.documents.passages import Passage, split_text
 from dragoman.documents.translated import TranslatedSentence, TranslatedText
 from dragoman.errors import UserError
@@ -35,6 +36,7 @@ _NUMBER = re.compile(r"\d+[a-z]?")  # of a part, or a size: 00, 2016, 32k
 _NO_LANGUAGES = frozenset({"ts"})  # codes of languages that files of programs end in far more often
 MOST = 64  # sentences that are translated at a time
 
+Read = str | tuple[str, ...]  # a sentence, or one of each source
 Translate = Callable[[Portion[tuple[Given, ...]]], Sequence[Translation]]
 
 
@@ -80,8 +82,6 @@ def fill(
     """
     if target is not None and target.name.lower().endswith(PACKED):
         raise UserError(f"{target}: documents are written uncompressed; name the file without {PACKED}")
-    if len(translator.user_sources) > 1:
-        raise UserError(f"{shown(path)}: contains one source, but the run expects {len(translator.user_sources)}")
     names = (
         ("source", to or translator.targets[0])
         if translator.marks
@@ -92,10 +92,10 @@ def fill(
     document = table.document(File(name, b"".join(read_chunks(str(path))), names))
     if target is None and kind.binary:
         raise UserError(f"{shown(path)}: documents require an output file (-o FILE)")
-    passages = [split_text(line.text, names[0], sentences=kind.prose) for line in document.lines]
+    passages = _split(document, kind, _further(document, path, translator, names), names[0])
     if exact and (translation_memory := translator.processor.model_inputs.translation_memory):
         passages = [_as_remembered(passage, translation_memory.memory) for passage in passages]
-    translations = iter(_translated([sentence for passage in passages for sentence in passage.sentences], translate))
+    translations = iter(_translated([read for passage in passages for read in passage.read], translate))
     done = [TranslatedText(passage, tuple(next(translations) for _ in passage.sentences)) for passage in passages]
     written = document.written(done)
     if target is None or str(target) == "-":
@@ -106,20 +106,56 @@ def fill(
     tell(f"{shown(path)}: {sum(passage.complete for passage in done):,} of {len(done):,} {kind.done}")
 
 
+def _further(document: Document, path: Path, translator: Translator, names: tuple[str, str]) -> list[Sequence[str]]:
+    """Return the texts of the document in the run's further languages, from the catalogues beside it. UserError if
+    there are none for its format, or the run reads anything but languages.
+    """
+    further = translator.user_sources[1:]
+    texts = [
+        document.further_texts(read_texts(str(path), names[1], source.name)) if is_language(source.name) else None
+        for source in further
+    ]
+    if None in texts:
+        raise UserError(f"{shown(path)}: contains one source, but the run expects {len(further) + 1}")
+    return [own for own in texts if own is not None]
+
+
+def _split(
+    document: Document, kind: table.DocumentFormat, further: Sequence[Sequence[str]], language: str
+) -> list[Passage]:
+    """Return what a model reads of each text. In further languages, a text that has not as many lines is missing."""
+    passages = [split_text(line.text, language, sentences=kind.prose) for line in document.lines]
+    if not further:
+        return passages
+    return [
+        _with_further(passage, [split_text(text, language, sentences=kind.prose).sentences for text in texts])
+        for passage, texts in zip(passages, zip(*further, strict=True), strict=True)
+    ]
+
+
+def _with_further(passage: Passage, further: Sequence[Sequence[str]]) -> Passage:
+    count = len(passage.sentences)
+    columns = [sentences if len(sentences) == count else ("",) * count for sentences in further]
+    return passage._replace(rows=tuple(zip(passage.sentences, *columns, strict=True)))
+
+
 def _as_remembered(passage: Passage, memory: FuzzyMemory) -> Passage:
     """The text as one sentence, if the memory has it as a whole."""
-    several = len(passage.sentences) > 1
-    return passage.whole if several and memory.exact(passage.whole.sentences[0]) is not None else passage
+    whole = passage.whole
+    if len(passage.sentences) < 2 or memory.exact(whole.sentences[0]) is None:
+        return passage
+    further = len(passage.rows[0]) - 1 if passage.rows else 0
+    return whole._replace(rows=((whole.sentences[0], *[""] * further),) if further else ())
 
 
-def _translated(sentences: Sequence[str], translate: Translate) -> list[TranslatedSentence]:
+def _translated(sentences: Sequence[Read], translate: Translate) -> list[TranslatedSentence]:
     """Translate sentences, each different one once."""
     texts = list(dict.fromkeys(sentences))
-    translations: dict[str, Translation] = {}
+    translations: dict[Read, Translation] = {}
     with progress(len(texts)) as advance:
         for first in range(0, len(texts), MOST):
             portion = texts[first : first + MOST]
-            translated = translate(Portion(first + 1, [(text,) for text in portion]))
+            translated = translate(Portion(first + 1, [(text,) if isinstance(text, str) else text for text in portion]))
             translations |= zip(portion, translated, strict=True)
             advance(len(portion))
     return [TranslatedSentence(translations[text].text.strip(), translations[text]) for text in sentences]

@@ -31,12 +31,15 @@ class Rules(NamedTuple):
 
 
 class CleanPair(NamedTuple):
-    """A pair, each text in one line, with its context and state."""
+    """A pair, each text in one line, with its context and state, and the text in further languages, empty where it is
+    missing.
+    """
 
     source: str
     target: str
     context: str
     state: TranslationState
+    further: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -64,13 +67,17 @@ class Cleaner:
         self._seen: set[int] = set()
 
     def __call__(self, unit: TranslationUnit) -> CleanPair | None:
-        """Return the cleaned pair, or None if the unit is dropped."""
+        """Return the cleaned pair, or None if the unit is dropped: its first and last text, and those between them in
+        further languages.
+        """
         self.read += 1
-        source, target = map(_one_line, unit.texts)
-        marked = source, target
+        marked_source, *further, marked_target = map(_one_line, unit.texts)
+        marked = source, target = marked_source, marked_target
         if not self.rules.keep_accelerators:
-            source, target = accelerators.remove_accelerators(source, target)
-        entry = CleanPair(source, target, _one_line(unit.context), unit.state)
+            source, target = accelerators.remove_accelerators(*marked)
+            further = [accelerators.remove_accelerators(marked_source, text)[1] for text in further]
+        short = tuple(text if len(text) <= self.rules.longest else "" for text in further)
+        entry = CleanPair(source, target, _one_line(unit.context), unit.state, short)
         for reason, applies in DROPPED.items():
             if applies(entry, self.rules):
                 self.dropped[reason] += 1

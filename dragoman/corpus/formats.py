@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.configuration.data import COLUMNS
-from dragoman.corpus import catalogues, objects, parquet, tables, xml
+from dragoman.corpus import catalogues, further_languages, objects, parquet, tables, xml
 from dragoman.corpus.naming import Columns
 from dragoman.corpus.translation_unit import TranslationState, TranslationUnit
 from dragoman.errors import UserError
@@ -94,8 +94,8 @@ FORMATS = {
     ".csv": CorpusFormat(tables.read_units, tables.languages),
     ".jsonl": CorpusFormat(tables.read_units, tables.languages),
     ".json": CorpusFormat(objects.read, objects.languages),
-    ".po": CorpusFormat(catalogues.read, catalogues.languages),
-    ".mo": CorpusFormat(catalogues.read, catalogues.languages),
+    ".po": CorpusFormat(further_languages.read, catalogues.languages),
+    ".mo": CorpusFormat(further_languages.read, catalogues.languages),
     ".tmx": CorpusFormat(xml.read_tmx, xml.tmx_languages),
     ".xliff": CorpusFormat(xml.read_xliff, xml.xliff_languages),
     ".xlf": CorpusFormat(xml.read_xliff, xml.xliff_languages),

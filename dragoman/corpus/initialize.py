@@ -11,7 +11,7 @@ from pydantic_core import from_json
 
 from dragoman.configuration import config_file
 from dragoman.configuration.config import Config
-from dragoman.corpus.examples import Pair, corpus_files, parallel, read_pairs
+from dragoman.corpus.examples import corpus_files, parallel, read_texts
 from dragoman.corpus.formats import Corpora, corpora, side_by_side
 from dragoman.corpus.parts import PARTS, copy
 from dragoman.corpus.sample import measure_sample
@@ -31,31 +31,36 @@ def initialize(
     dev: str | None,
     columns: Sequence[str] = (),
     options: InitOptions = DEFAULTS,
+    also: Sequence[str] = (),
 ) -> list[str]:
     """Write a commented configuration for the pairs in two files, or in two `columns` of one file, and beside it the
-    JSON schema with which editors complete and check it. Returns the lines to print for the user.
+    JSON schema with which editors complete and check it. `also`: the languages of further sources. Returns the lines to
+    print for the user.
 
     If no development pairs are given or found beside the files, some pairs are set aside: the files are copied into a
     folder beside the configuration, split into two parts. UserError if the configuration exists already.
     """
     _check(source, target, config)
-    places, names, named = _corpora(source, target, columns)
+    places, pair, named = _corpora(source, target, columns)
+    names = (pair[0], *also, pair[1])
     prefix = places[0] if places else ""
-    dev_prefix = dev or (_beside(prefix, *names) if prefix else None)
+    if also and not prefix:
+        raise UserError(f"{source} and {target}: further sources require files named alike, such as train.en, train.fr")
+    dev_prefix = dev or (_beside(prefix, names) if prefix else None)
     if dev_prefix:
-        next(read_pairs(dev_prefix, *names), None)  # raises UserError if it cannot be read
+        next(read_texts(dev_prefix, names), None)  # raises UserError if it cannot be read
     folder = config.with_name(f"{config.stem}-data")
     with ExitStack() as stack:
         if prefix and dev_prefix:
             corpus, note = (
-                CorpusFiles(prefix, dev_prefix, *names),
+                CorpusFiles(prefix, dev_prefix, *pair, tuple(also)),
                 f"training pairs: {prefix}; development pairs: {dev_prefix}",
             )
         else:
             stack.enter_context(_new(folder, names))
             # the files themselves where they have no prefix in common
-            pairs = partial(read_pairs, prefix, *names) if prefix else partial(parallel, source, target or source)
-            corpus, note = _copied(pairs, str(source), names, folder, dev_prefix)
+            rows = partial(read_texts, prefix, names) if prefix else partial(parallel, source, target or source)
+            corpus, note = _copied(rows, str(source), names, folder, dev_prefix)
         sample = measure_sample(corpus.train, corpus.source, corpus.target)
         about = [str(sample), note, *named]
         _write(config, choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}", options), about)
@@ -109,8 +114,8 @@ def _is_schema(path: Path) -> bool:
 
 
 @contextmanager
-def _new(folder: Path, names: tuple[str, str]) -> Iterator[None]:
-    """A new folder for the pairs in these languages, removed again if the block raises an exception."""
+def _new(folder: Path, names: tuple[str, ...]) -> Iterator[None]:
+    """A new folder for the texts in these languages, removed again if the block raises an exception."""
     if folder.exists():
         raise UserError(f"{folder}: exists already, but the pairs are to be copied there; remove it, or add --dev")
     try:
@@ -124,13 +129,18 @@ def _new(folder: Path, names: tuple[str, str]) -> Iterator[None]:
 
 
 def _copied(
-    pairs: Callable[[], Iterator[Pair]], named: str, names: tuple[str, str], folder: Path, dev: str | None
+    rows: Callable[[], Iterator[tuple[str, ...]]],
+    named: str,
+    names: tuple[str, ...],
+    folder: Path,
+    dev: str | None,
 ) -> tuple[CorpusFiles, str]:
-    """Copy the pairs to files with a common prefix, setting some aside unless there are development pairs. Returns the
+    """Copy the texts to files with a common prefix, setting some aside unless there are development pairs. Returns the
     corpus and a line to print for the user.
     """
-    copied = copy(pairs, named, folder, names, aside=not dev)
-    corpus = CorpusFiles(str(folder / "train"), dev or str(folder / "dev"), *names)
+    copied = copy(rows, named, folder, names, aside=not dev)
+    source, *also, target = names
+    corpus = CorpusFiles(str(folder / "train"), dev or str(folder / "dev"), source, target, tuple(also))
     if dev:
         note = f"{copied.train:,} pair{'s' * (copied.train != 1)} copied to {corpus.train}; development pairs: {dev}"
     else:
@@ -150,7 +160,7 @@ def _corpora(source: Path, target: Path | None, columns: Sequence[str]) -> Corpo
     return pairs
 
 
-def _beside(prefix: str, source: str, target: str) -> str | None:
+def _beside(prefix: str, names: tuple[str, ...]) -> str | None:
     """The prefix of development files with a usual name in the same folder: dev.en for train.en, x.dev.en for
     x.train.en.
     """
@@ -159,7 +169,7 @@ def _beside(prefix: str, source: str, target: str) -> str | None:
         for candidate in (name.replace("train", usual), usual):
             dev_prefix = str(folder / candidate)
             try:
-                corpus_files(dev_prefix, source, target)
+                corpus_files(dev_prefix, *names)
             except UserError:
                 continue
             if dev_prefix != prefix:

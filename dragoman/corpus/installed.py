@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from dragoman.corpus import catalogues
+from dragoman.corpus import catalogues, further_languages
 from dragoman.corpus.translation_unit import TranslationUnit
 from dragoman.errors import UserError
 
@@ -33,13 +33,18 @@ def find(language: str, where: Sequence[Path]) -> list[Path]:
     raise UserError(f"no message catalogs in '{language}' below {places}; most common languages: {most}")
 
 
-def read(paths: Iterable[Path], damaged: list[str]) -> Iterator[tuple[str, TranslationUnit]]:
-    """Yield the messages of all catalogues, each with its domain. Those that cannot be read are left out, since users
-    cannot mend them; what is wrong with each is appended to `damaged`.
+def read(
+    paths: Iterable[Path], damaged: list[str], language: str = "", also: Sequence[str] = ()
+) -> Iterator[tuple[str, TranslationUnit]]:
+    """Yield the messages of all catalogues, each with its domain; those of a `language` with the texts of the languages
+    in `also`. Catalogues that cannot be read are left out, since users cannot mend them; what is wrong with each is
+    appended to `damaged`.
     """
     for path in paths:
         try:
-            units = list(catalogues.units(catalogues.open_catalogue(str(path))))
+            own = catalogues.units(catalogues.open_catalogue(str(path)))
+            further = [further_languages.read_texts(str(path), language, other) for other in also]
+            units = list(further_languages.add(own, further))
         except UserError as error:
             damaged.append(str(error))
             continue

@@ -1,7 +1,7 @@
 """Clean pairs as files of columns, and corpora as training and development pairs: parts with no source in common."""
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from hashlib import blake2b
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.corpus.cleaning import CleanPair, key
-from dragoman.corpus.examples import Pair, is_blank
+from dragoman.corpus.examples import is_blank
 from dragoman.corpus.filters import FilterReport
 from dragoman.errors import UserError
 from dragoman.files.writing import write_atomically
@@ -39,10 +39,10 @@ def paths(prefix: Path, sizes: dict[str, int]) -> dict[str, Path]:
 
 
 def write(
-    rows: Iterable[PairWithOrigin], prefix: Path, names: tuple[str, str], third: str, sizes: dict[str, int], seed: int
+    rows: Iterable[PairWithOrigin], prefix: Path, names: Sequence[str], origins: str, sizes: dict[str, int], seed: int
 ) -> dict[Path, int]:
-    """Write the rows, with columns for the two languages, `third` for their origin and their context; how many there
-    are in each file.
+    """Write the rows, with columns for the languages, which end with the target, for the `origins` and for contexts;
+    how many there are in each file.
 
     Parts other than the first have as many pairs as `sizes` says, where sources that occur several times allow it. A
     source belongs to a part by its key and the seed, whatever the order of the rows. All files appear when everything
@@ -54,7 +54,7 @@ def write(
     lots = array("Q")
     with TemporaryFile("w+", encoding="utf-8", newline="\n", dir=prefix.parent) as spool:
         for entry, origin in rows:
-            spool.write(f"{entry.source}\t{entry.target}\t{origin}\t{entry.context}\n")
+            spool.write("\t".join([entry.source, *entry.further, entry.target, origin, entry.context]) + "\n")
             lots.append(lot(entry.key, seed))
         spool.seek(0)
         _refuse(part_paths.values())  # reading takes time, and what is there by now is somebody else's
@@ -67,7 +67,7 @@ def write(
             with ExitStack() as stack:
                 files = {part: stack.enter_context(write_atomically(path)) for part, path in part_paths.items()}
                 for file in files.values():
-                    file.write("\t".join([*names, third, CONTEXT]) + "\n")
+                    file.write("\t".join([*names, origins, CONTEXT]) + "\n")
                 for number, line in zip(lots, spool, strict=True):
                     part = part_of.get(number, TRAIN)
                     files[part].write(line)
@@ -119,38 +119,45 @@ class Copied(NamedTuple):
 
 
 def copy(
-    pairs: Callable[[], Iterator[Pair]], named: str, folder: Path, languages: tuple[str, str], *, aside: bool
+    rows: Callable[[], Iterator[tuple[str, ...]]], named: str, folder: Path, languages: Sequence[str], *, aside: bool
 ) -> Copied:
-    """Write the pairs of the corpus that is `named` so to train.* in a folder and, with `aside`, some of them to dev.*.
+    """Write the rows of the corpus that is `named` so to train.* in a folder and, with `aside`, some of them to dev.*.
+    A row has a text in each language, the target last.
 
-    Those with a blank side are left out: nothing can be learned from them, or judged by them. No two parts have sources
-    with the same key (`parts.lot`). UserError if no pair would be left to train on.
+    Those with a blank target, or blank sources only, are left out: nothing can be learned from them, or judged by them.
+    No two parts have first sources with the same key (`parts.lot`). UserError if no row would be left to train on.
     """
     lots, blank = array("Q"), 0
-    for pair in pairs():
-        if any(map(is_blank, pair)):
-            blank += 1
+    for row in rows():
+        if is_whole(row):
+            lots.append(lot(key(row[0]), SEED))
         else:
-            lots.append(lot(key(pair.source), SEED))
+            blank += 1
     report = FilterReport(len(lots) + blank, len(lots), blank, too_long=0, ratio=0)
     if not lots:
         raise UserError(f"{named}: the corpus is empty" + (f": {report}" if blank else ""))
     part_of = divide_lots(lots, {"dev": _size(lots)}) if aside else {}
     counts = dict.fromkeys(PARTS, 0)
-    kept = (pair for pair in pairs() if not any(map(is_blank, pair)))
+    kept = filter(is_whole, rows())
     with ExitStack() as stack:
         files = {
             part: [stack.enter_context(write_atomically(folder / f"{part}.{language}")) for language in languages]
             for part in PARTS[: 1 + aside]
         }
-        for number, pair in zip(lots, kept, strict=True):
+        for number, row in zip(lots, kept, strict=True):
             part = part_of.get(number, "train")
-            for file, text in zip(files[part], pair, strict=True):
+            for file, text in zip(files[part], row, strict=True):
                 file.write(text + "\n")
             counts[part] += 1
         if not counts["train"]:
             raise UserError("too few pairs to hold out a development set; add --dev")
     return Copied(counts["train"], counts["dev"], report)
+
+
+def is_whole(row: tuple[str, ...]) -> bool:
+    """Whether a row has a target and at least one source."""
+    *sources, target = row
+    return not is_blank(target) and not all(map(is_blank, sources))
 
 
 def _size(lots: "array[int]") -> int:

@@ -18,13 +18,23 @@ JOINT = 0.5  # least share of common letters (Sample.shared) for which languages
 FEW_EPOCHS = 10  # in so many, or fewer, a network does not learn its pairs by heart, and needs little dropout
 
 
+HIDDEN = 0.1  # the share of the texts of each of several sources that a training hides
+
+
 class CorpusFiles(NamedTuple):
-    """The corpora as a configuration names them: prefixes (or files of columns) and the languages."""
+    """The corpora as a configuration names them: prefixes (or files of columns) and the languages, with those of
+    further sources.
+    """
 
     train: str
     dev: str
     source: str
     target: str
+    also: tuple[str, ...] = ()
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return (self.source, *self.also)
 
 
 class InitOptions(NamedTuple):
@@ -72,7 +82,7 @@ def choose(
 ) -> Config:
     """A configuration of this size, by default one that suits the corpus: conditional GRU, additive attention, tied
     embeddings. With a number of epochs, the learning rate falls over all of them. Spans that both sides share are
-    protected, but not with a translation memory, where that has not been measured.
+    protected, but not with several sources, where that has not been measured.
     """
     size = size or sizes(sample.pairs)
     text = _text(sample, size)
@@ -81,6 +91,8 @@ def choose(
         embedded, dropout = 0.1, min(0.15, dropout)
     schedule = Spec("cosine", {"warmup": 0.1}) if options.epochs else Spec("plateau", {"warmup": 300})
     memory = {"translation_memory": Spec("nearest", {"threshold": 0.4})} if options.translation_memory else {}
+    places = {"source": corpus.sources, "target": corpus.target, "train": corpus.train, "dev": corpus.dev}
+    several = options.translation_memory or corpus.also
     rest = {"layers": 1, "dropout": dropout}
     max_length = max(100, 50 * round(1 + 1.6 * sample.longest / 50))
     # As many symbols as `size.batch` sentences have on average: about as many steps as with batches of sentences, and
@@ -94,15 +106,15 @@ def choose(
     return Config.model_validate(
         {
             "run": run,
-            "data": {**corpus._asdict(), **memory, "max_length": max_length},
-            "text": {**text, "protect": () if options.translation_memory else tuple(map(Spec, sample.spans))},
+            "data": {**places, **memory, "max_length": max_length},
+            "text": {**text, "protect": () if several else tuple(map(Spec, sample.spans))},
             "model": {
                 "embedding": {
                     "size": size.embedding,
                     "dropout": embedded,
                     "tie": "all" if text["shared_vocabulary"] else "output",
                 },
-                "combination": "hierarchical" if options.translation_memory else "concatenation",
+                "combination": "hierarchical" if several else "concatenation",
                 "encoder": Spec("rnn", {"cell": "gru", "size": size.encoder, "direction": "bidirectional", **rest}),
                 "decoder": Spec("rnn", {"cell": "gru", "size": size.decoder, **looks, **rest}),
                 "output": Spec("softmax", {"label_smoothing": 0.1}),
@@ -112,6 +124,7 @@ def choose(
                 "batch": {"size": 10 * round(size.batch * length / 10), "type": "tokens"},
                 "optimizer": Spec("adam", {"learning_rate": size.rate}),
                 "schedule": schedule,
+                "source_dropout": HIDDEN if corpus.also else 0.0,
                 "validate_every": 2_000 if sample.pairs > 200_000 else None,
                 "metric": metrics[0].kind,
             },

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from dragoman.corpus.further_languages import Texts
 from dragoman.corpus.naming import is_language, is_same_language
 from dragoman.documents.document_segment import DocumentSegment, ElementPlaceholders, Part
 from dragoman.documents.translated import TranslatedText
@@ -62,6 +63,12 @@ class Document(ABC):
     """A file as the lines that are to be translated."""
 
     lines: Sequence[DocumentSegment]
+
+    def further_texts(self, texts: Texts) -> Sequence[str] | None:
+        """Return the text of each line in another language, given its catalogue; empty where that has none. None if
+        there are no such catalogues for documents of this format.
+        """
+        return None
 
     @abstractmethod
     def written(self, translated: Sequence[TranslatedText]) -> bytes:

@@ -4,9 +4,20 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from dragoman.corpus.catalogues import BACKSLASH, Forms, decode_po, parse_po, plural_rule, read_forms, read_header
+from dragoman.corpus.catalogues import (
+    BACKSLASH,
+    Forms,
+    decode_po,
+    parse_po,
+    plural_rule,
+    read_forms,
+    read_header,
+    unescaped,
+)
 from dragoman.corpus.cleaning import CREDITS
+from dragoman.corpus.further_languages import Texts
 from dragoman.corpus.naming import is_language, is_same_language, matched
+from dragoman.corpus.translation_unit import cell
 from dragoman.documents.document import Document, File
 from dragoman.documents.document_segment import DocumentSegment, ElementPlaceholders, lacks_placeholder
 from dragoman.documents.html import label
@@ -43,6 +54,11 @@ class PoDocument(Document):
         entries = (entry for entry in self._file if not entry.obsolete and not CREDITS.fullmatch(entry.msgid))
         self._gaps = [gap for entry in entries for gap in self._of(entry) if gap.text.strip()]
         self.lines = [_line(gap.text) for gap in self._gaps]
+
+    def further_texts(self, texts: Texts) -> Sequence[str]:
+        contexts = (unescaped(gap.entry.msgctxt or "") for gap in self._gaps)
+        keys = ((context, cell(unescaped(gap.text))) for context, gap in zip(contexts, self._gaps, strict=True))
+        return [_line(texts.get(key, "")).text for key in keys]
 
     def _check_languages(self, file: File) -> None:
         """UserError if the header names other languages. One that names none, or the source language although nothing

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,9 +14,9 @@ from typing import Any, NamedTuple
 from dragoman.configuration.components import plain
 from dragoman.configuration.config import Config
 from dragoman.corpus import formats
-from dragoman.corpus.examples import Pair, corpus_files, is_blank, read_pairs
+from dragoman.corpus.examples import corpus_files, read_texts
 from dragoman.corpus.formats import corpora
-from dragoman.corpus.parts import PARTS, Copied, copy
+from dragoman.corpus.parts import PARTS, Copied, copy, is_whole
 from dragoman.corpus.sizes import FEW
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import METRICS
@@ -54,12 +55,12 @@ def configure(
     """
     old = InitialWeights.at(place).run
     names = _languages(old)
-    places = corpora(files, names).places
+    places = corpora(files, (names[0], names[-1])).places
     corpus_files(places, *names)
     beside = os.path.normpath(old.folder.path / "..")
     run = options.get("run", str(Path(beside, f"{old.folder.path.resolve().name}-{_stem(files[0])}")))
     values = {**OPTIONS, "run": run, "training.init_from": place, "text.vocabulary_from": str(old.folder.path)}
-    values |= dict(embeddings(old.config)) | dict(_metric(old.config, read_pairs(places, *names)))
+    values |= dict(embeddings(old.config)) | dict(_metric(old.config, read_texts(places, names)))
     folder, aside = data_folder(run), "data.dev" not in options
     values["data.train"] = str(folder / "train") if aside else list(places)
     values["data.dev"] = str(folder / "dev")
@@ -111,26 +112,24 @@ def embeddings(config: Config) -> Iterator[tuple[str, Any]]:
             yield f"model.embedding.{side}", {**plain(spec), "pretrained": None}
 
 
-def _metric(config: Config, pairs: Iterator[Pair]) -> Iterator[tuple[str, str]]:
+def _metric(config: Config, rows: Iterator[tuple[str, ...]]) -> Iterator[tuple[str, str]]:
     """Yield the metric that decides where there are too few pairs for that of the run."""
-    whole = (pair for pair in pairs if not any(map(is_blank, pair)))
-    few = sum(1 for _ in islice(whole, FEW)) < FEW
+    few = sum(1 for _ in islice(filter(is_whole, rows), FEW)) < FEW
     metric = METRICS.get(config.training.metric)
     if few and metric and metric.for_few_pairs in (spec.kind for spec in config.metrics):
         yield "training.metric", metric.for_few_pairs
 
 
-def _languages(run: Run) -> tuple[str, str]:
-    """Return the two languages of a run. UserError if there are more, or its pairs need more than their texts."""
+def _languages(run: Run) -> tuple[str, ...]:
+    """Return the languages of a run, the target last. UserError if it has several targets, or needs more than texts."""
     data = run.config.data
     edits = data.edits is not None and data.edits not in data.recalled
-    if data.pairs or len(data.source) > 1 or data.features or edits or data.alignments:
+    if data.pairs or data.features or edits or data.alignments:
         raise UserError(
-            f"{run.folder.path}: has more than plain sentence pairs of two languages (several sources, data.pairs, "
-            "features, edits or alignments); fine-tune it with a configuration (training.init_from)"
+            f"{run.folder.path}: has more than texts and their translations in one language (data.pairs, features, "
+            "edits or alignments); fine-tune it with a configuration (training.init_from)"
         )
-    (source,) = data.source
-    return source, data.target
+    return (*data.source, data.target)
 
 
 def _stem(corpus: str) -> str:
@@ -138,15 +137,13 @@ def _stem(corpus: str) -> str:
     return Path(formats.stem(corpus) if corpus.endswith(formats.ENDINGS) else corpus).name
 
 
-def _set_aside(places: Sequence[str], names: tuple[str, str], folder: Path) -> Copied:
+def _set_aside(places: Sequence[str], names: tuple[str, ...], folder: Path) -> Copied:
     """Copy the pairs to a folder, some of them for development; how many in each part. A folder that has the same pairs
     already stays as it is; UserError if it has others.
     """
 
-    def pairs() -> Iterator[Pair]:
-        return read_pairs(places, *names)
-
+    rows = partial(read_texts, places, names)
     files = [f"{part}.{name}" for part in PARTS for name in names]
     with own_folder(folder, files, "pairs") as new_folder:
-        copied = copy(pairs, ", ".join(places), new_folder, names, aside=True)
+        copied = copy(rows, ", ".join(places), new_folder, names, aside=True)
     return copied

@@ -4,9 +4,17 @@ from pathlib import Path
 
 import pytest
 
+import dragoman
+from dragoman.cli import translate_documents
+from dragoman.cli.streams import Portion
 from dragoman.cli.translate_documents import is_document
+from dragoman.corpus.features import Given
 from dragoman.documents import table
 from dragoman.errors import UserError
+from dragoman.training import session
+from dragoman.translation.translation import Translation
+from dragoman.translation.translator import Translator
+from tests import toy
 
 LINES = (
     "test.txt corpus words.TXT mono.en train.de dev.fr_FR new.zh-Hans test.src test.tgt dev.tok corpus.bpe mono.en.gz "
@@ -54,3 +62,57 @@ def test_all_else_is_refused(tmp_path: Path, run: Path) -> None:
 
 def test_a_file_that_is_missing_is_left_to_what_reads_it(tmp_path: Path) -> None:
     assert not is_document(tmp_path / "a.rst", [])
+
+
+MESSAGES = """
+msgid ""
+msgstr "Language: {}\\nContent-Type: text/plain; charset=UTF-8\\n"
+
+msgid "one two"
+msgstr "{}"
+
+msgctxt "menu"
+msgid "_One three"
+msgstr "{}"
+
+msgid "two\\n"
+"three"
+msgstr "{}"
+"""
+
+
+@pytest.fixture(scope="module")
+def two_sources(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    """One that has learned nothing, from English and German to French."""
+    folder = toy.corpus(tmp_path_factory.mktemp("two"))
+    for part in ("train", "dev"):
+        lines = (folder / f"{part}.en").read_text("utf-8").splitlines()
+        german = map(toy.german, lines)
+        (folder / f"{part}.de").write_text("".join(f"{line}\n" for line in german), "utf-8")
+    options = {"data.source": ["en", "de"], "training.epochs": None, "training.steps": 1}
+    return dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
+
+
+def test_a_catalogue_is_read_with_those_of_the_other_languages_beside_it(
+    two_sources: Translator, tmp_path: Path
+) -> None:
+    lines: list[tuple[Given, ...]] = []
+
+    def translate(portion: Portion[tuple[Given, ...]]) -> list[Translation]:
+        lines.extend(portion.lines)
+        return two_sources.translate(portion.lines)
+
+    (tmp_path / "fr.po").write_text(MESSAGES.format("fr", "", "", ""), "utf-8")
+    (tmp_path / "de.po").write_text(MESSAGES.format("de", "eins zwei", "_Eins drei", "zwei drei"), "utf-8")
+    translate_documents.fill(tmp_path / "fr.po", tmp_path / "new.po", two_sources, None, translate)
+    assert lines == [("one two", "eins zwei"), ("One three", "Eins drei"), ("two", ""), ("three", "")]
+    (tmp_path / "de.po").unlink()
+    lines.clear()
+    translate_documents.fill(tmp_path / "fr.po", tmp_path / "new.po", two_sources, None, translate)
+    assert lines == [("one two", ""), ("One three", ""), ("two", ""), ("three", "")]
+
+
+def test_other_documents_have_no_further_languages(two_sources: Translator, tmp_path: Path) -> None:
+    (tmp_path / "fr.json").write_text('{"a": "one two"}', "utf-8")
+    with pytest.raises(UserError, match=r"contains one source, but the run expects 2$"):
+        translate_documents.fill(tmp_path / "fr.json", tmp_path / "new.json", two_sources, None, lambda portion: [])

@@ -186,3 +186,36 @@ def test_a_run_of_more_than_pairs_of_texts_needs_a_configuration(other: Shell, g
     config = other.folder / "runs" / "toy" / "config.yaml"
     config.write_text(config.read_text("utf-8").replace("alignments: false", "alignments: true"), "utf-8")
     golden(other.fails(*WORDS))
+
+
+@pytest.mark.slow
+def test_a_run_of_several_languages_starts_from_another_with_catalogues(other: Shell) -> None:
+    """German beside English: in columns, and in the catalogue beside that of French, which lacks some messages."""
+    rows = [(source, toy.german(source), target) for source, target in toy.pairs(80, 6)]
+    other.write("three.tsv", "".join("\t".join(row) + "\n" for row in [("en", "de", "fr"), *rows]))
+    init = other("init", "three.tsv", "--columns=en,fr", "--also=de", "--translation-memory", "-o", "three.yaml")
+    assert init.code == 0, init.err
+    sizes = ("--model.encoder={kind: rnn, size: 8}", "--model.decoder={kind: rnn, size: 8}", "--model.embedding.size=8")
+    outcome = other("train", "three.yaml", "--run=runs/three", "--training.epochs=1", *sizes)
+    assert outcome.code == 0, outcome.err
+    messages = toy.pairs(40, 7)
+    german = [toy.german(source) if number % 2 else "" for number, (source, _) in enumerate(messages)]
+    (other.folder / "po").mkdir()
+    for language, translations in (("fr", [target for _, target in messages]), ("de", german)):
+        entries = [f'msgid ""\nmsgstr "Language: {language}\\nContent-Type: text/plain; charset=UTF-8\\n"\n']
+        for number, ((source, _), text) in enumerate(zip(messages, translations, strict=True)):
+            entries.append(f'msgctxt "{number}"\nmsgid "{source}"\nmsgstr "{text}"\n')
+        other.write(f"po/{language}.po", "\n".join(entries))
+    outcome = other("train", "--finetune", "runs/three", "po/fr.po", "--run=runs/mine", "--training.epochs=1")
+    assert outcome.code == 0, outcome.err
+    data = other.folder / "runs" / "mine-data"
+    columns = [
+        [line for part in ("train", "dev") for line in (data / f"{part}.{name}").read_text("utf-8").splitlines()]
+        for name in ("en", "de", "fr")
+    ]
+    assert sorted(zip(columns[0], columns[2], strict=True)) == sorted(messages)
+    assert columns[1].count("") == 20
+    assert all(text in ("", toy.german(source)) for source, text, _ in zip(*columns, strict=True))
+    config = Run.load(other.folder / "runs" / "mine").config
+    assert config.data.source == ("en", "de")
+    assert config.training.source_dropout == 0.1

@@ -103,6 +103,7 @@ TABLE: dict[str, Effects] = {
         "--columns": Effect(
             "init three.tsv -o new.yaml", "--columns en,de", "new.yaml", "--columns en,fr", "target: de"
         ),
+        "--also": Effect("init three.tsv -o new.yaml --columns en,fr", "--also de", "new.yaml", "", "[en, de]"),
         "--translation-memory": Effect(INIT, "--translation-memory", "new.yaml", "", "nearest"),
         "--epochs": Effect(INIT, "--epochs 7", "new.yaml", "", "epochs: 7"),
         "--threads": computing(INIT),
@@ -110,6 +111,7 @@ TABLE: dict[str, Effects] = {
     "corpus": {
         "--output": Effect("corpus three.tsv --columns en,fr", "--output other", "files", "-o c", "other.tsv"),
         "--columns": Effect("corpus three.tsv -o c", "--columns en,de", "c.tsv", "--columns en,fr", "de\\tfile"),
+        "--also": Effect(CORPUS, "--also de", "c.tsv", "", "en\\tde\\tfr"),
         "--installed": Effect("corpus -o c", "--installed de", "c.tsv", "three.tsv --columns en,fr", "de\\tdomain"),
         "--rows": Effect("corpus --installed de", "--rows 1"),
         "--dev": Effect(CORPUS, "--dev 3", "files", "", "c.dev.tsv"),

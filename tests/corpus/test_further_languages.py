@@ -1,0 +1,82 @@
+"""Texts of further languages, from the catalogues beside that of a language."""
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.corpus import formats, further_languages, installed
+from dragoman.corpus.examples import read_texts
+from tests import written
+
+PLURAL = "%d cow\0%d cows"
+
+
+def catalogue(path: Path, language: str, messages: written.Messages) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    header = written.HEADER.replace("Language: de", f"Language: {language}")
+    path.write_bytes(written.mo(messages, header))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A program's catalogues: German, and French with other contexts, gaps and one more form of plurals."""
+    catalogue(tmp_path / "de.mo", "de", [("File", "Datei"), ("menu\4Open", "Öffnen"), (PLURAL, "%d Kuh\0%d Kühe")])
+    catalogue(tmp_path / "fr.mo", "fr", [("menu\4Open", "Ouvrir"), ("Open", "Ouvert"), (PLURAL, "%d vache\0%d vaches")])
+    return tmp_path
+
+
+def test_texts_belong_to_the_same_message(folder: Path) -> None:
+    units = list(formats.read(str(folder / "de.mo"), ("en", "fr", "es", "de")))
+    assert [unit.texts for unit in units] == [
+        ("File", "", "", "Datei"),
+        ("Open", "Ouvrir", "", "Öffnen"),
+        ("%d cow", "%d vache", "", "%d Kuh"),
+        ("%d cows", "%d vaches", "", "%d Kühe"),
+    ]
+    assert units[1].context == "menu"
+    assert list(read_texts(str(folder / "de.mo"), ("en", "fr", "de")))[1] == ("Open", "Ouvrir", "Öffnen")
+
+
+def test_what_is_not_finished_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "de.po").write_bytes(written.po([("one", "eins"), ("two", "zwei")]))
+    french = written.po([("one", "un"), ("two", "")]).replace(b'msgid "one"', b'#, fuzzy\nmsgid "one"')
+    (tmp_path / "fr.po").write_bytes(french.replace(b"Language: de", b"Language: fr"))
+    assert not further_languages.read_texts(str(tmp_path / "de.po"), "de", "fr")
+
+
+@pytest.mark.parametrize(
+    ("path", "language", "other", "there"),
+    [
+        ("po/de.po", "de", "fr", "po/fr.po"),
+        ("po/de.po", "de", "fr", "po/fr.po.gz"),
+        ("locale/de/LC_MESSAGES/cow.mo", "de", "fr", "locale/fr/LC_MESSAGES/cow.mo"),
+        ("de/LC_MESSAGES/de.mo", "de", "fr", "fr/LC_MESSAGES/de.mo"),
+        ("po/cow-de.po", "de", "pt-BR", "po/cow-pt_BR.po"),
+        ("po/de_DE.po", "de", "fr", "po/fr.po"),
+        ("po/pt_BR.po", "pt-BR", "fr_CA", "po/fr.po"),
+        ("po/cow_de.po", "de", "fr", "po/cow_fr.po"),
+    ],
+)
+def test_the_catalogue_of_a_language_has_its_code_in_place_of_the_other(
+    path: str, language: str, other: str, there: str, tmp_path: Path
+) -> None:
+    (tmp_path / there).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / there).touch()
+    assert further_languages.find_beside(str(tmp_path / path), language, other) == tmp_path / there
+
+
+@pytest.mark.parametrize("path", ["po/model.po", "po/decade.po", "de.po/x.mo"])
+def test_a_code_within_a_word_is_no_language(path: str, tmp_path: Path) -> None:
+    (tmp_path / "po").mkdir()
+    (tmp_path / "po" / "mofrl.po").touch()
+    (tmp_path / "po" / "frcafr.po").touch()
+    assert further_languages.find_beside(str(tmp_path / path), "de", "fr") is None
+
+
+def test_installed_catalogues_have_further_languages(tmp_path: Path) -> None:
+    for language, text in (("de", "eins"), ("fr", "un")):
+        catalogue(tmp_path / "locale" / language / "LC_MESSAGES" / "cow.mo", language, [("one", text)])
+    paths = installed.find("de", [tmp_path / "locale"])
+    ((domain, unit),) = installed.read(paths, [], "de", ("fr", "es"))
+    assert (domain, unit.texts) == ("cow", ("one", "un", "", "eins"))
