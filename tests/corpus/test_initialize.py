@@ -179,9 +179,8 @@ def test_of_several_development_pairs_the_most_alike_in_name_are_taken(
     """Whatever order the hashes of names have in this process."""
     for name in ("x.train", "x.dev", "dev"):
         write(tmp_path / name, ["one two"], ["un deux"])
-    code = (
-        f"from dragoman.corpus import initialize; print(initialize._beside({str(tmp_path / 'x.train')!r}, ('en', 'fr')))"
-    )
+    prefix = str(tmp_path / "x.train")
+    code = f"from dragoman.corpus import initialize; print(initialize._beside({prefix!r}, ('en', 'fr')))"
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(repository)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == f"{tmp_path / 'x.dev'}\n"
