@@ -65,6 +65,14 @@ class CorpusOptions(NamedTuple):
     seed: Annotated[
         int | None, typer.Option(min=0, help="Random seed of the split.", show_default="1"), Requires("--dev", "--test")
     ] = None
+    group_near_duplicates: Annotated[
+        bool,
+        typer.Option(
+            "--group-near-duplicates",
+            help="Put sources that differ only in case, numbers, punctuation and placeholders into the same part.",
+        ),
+        Requires("--dev", "--test"),
+    ] = False
     longest: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of characters per text.")] = 1_000
     drop_copies: Annotated[
         bool, typer.Option("--drop-copies", help="Exclude pairs whose target equals the source.")
@@ -186,7 +194,8 @@ def _write(
     options: CorpusOptions, rows: "Iterator[PairWithOrigin]", names: Sequence[str], origins: str, read: Sequence[Path]
 ) -> None:
     """The files, and a line about each. UserError where one would replace what is read, or is there."""
-    from dragoman.corpus import parts
+    from dragoman.corpus import near_duplicates, parts
+    from dragoman.corpus.cleaning import key
 
     prefix, sizes = options.output or Path(), {"dev": options.dev, "test": options.test}
     outputs.check([("--output", path) for path in parts.paths(prefix, sizes).values()], read)
@@ -194,5 +203,11 @@ def _write(
         if name in (origins, parts.CONTEXT):
             raise UserError(f"{name}: is already the name of another column; rename the language")
     seed = SEED if options.seed is None else options.seed
-    for path, count in parts.write(rows, prefix, names, origins, sizes, seed).items():
+    group = near_duplicates.template if options.group_near_duplicates else key
+    counts = parts.write(rows, prefix, names, origins, sizes, seed, group)
+    for path, count in counts.items():
         typer.echo(printable(f"{path}: {count:,} pairs, columns {', '.join([*names, origins, parts.CONTEXT])}"))
+    train, *held_out = map(str, counts)
+    for place in held_out:
+        report = near_duplicates.describe_near_duplicates(place, train, names[0], names[-1])
+        typer.echo(printable(f"{place}: {report}"))

@@ -78,11 +78,15 @@ def debug_data(config: Configuration, columns: Columns = None, threads: Threads 
 
 
 def _again(pair: "LanguagePair", source: str, texts: tuple[str, ...]) -> list[str]:
-    """What of the development pairs the training data have, too."""
+    """What of the development pairs the training data have, too, or nearly."""
+    from dragoman.corpus.near_duplicates import describe_near_duplicates
     from dragoman.corpus.statistics import describe_repeats
 
-    repeats = describe_repeats(pair.dev, pair.train, source, pair.target, sources=texts) if pair.train else []
-    return list(map(str, repeats))
+    if not pair.train:
+        return []
+    repeats = describe_repeats(pair.dev, pair.train, source, pair.target, sources=texts)
+    near = describe_near_duplicates(pair.dev, pair.train, source, pair.target, sources=texts)
+    return [*map(str, repeats), str(near)]
 
 
 def _load(file: Path, changes: Mapping[str, str]) -> "Config":

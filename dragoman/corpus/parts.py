@@ -39,14 +39,21 @@ def paths(prefix: Path, sizes: dict[str, int]) -> dict[str, Path]:
 
 
 def write(
-    rows: Iterable[PairWithOrigin], prefix: Path, names: Sequence[str], origins: str, sizes: dict[str, int], seed: int
+    rows: Iterable[PairWithOrigin],
+    prefix: Path,
+    names: Sequence[str],
+    origins: str,
+    sizes: dict[str, int],
+    seed: int,
+    group: Callable[[str], str] = key,
 ) -> dict[Path, int]:
     """Write the rows, with columns for the languages, which end with the target, for the `origins` and for contexts;
     how many there are in each file.
 
     Parts other than the first have as many pairs as `sizes` says, where sources that occur several times allow it. A
-    source belongs to a part by its key and the seed, whatever the order of the rows. All files appear when everything
-    is written, and none if anything fails. UserError where one exists, or nothing would be left to train on.
+    source belongs to a part by its key, which `group` returns, and the seed, whatever the order of the rows. All files
+    appear when everything is written, and none if anything fails. UserError where one exists, or nothing would be left
+    to train on.
     """
     part_paths = paths(prefix, sizes)
     _refuse(part_paths.values())
@@ -55,7 +62,7 @@ def write(
     with TemporaryFile("w+", encoding="utf-8", newline="\n", dir=prefix.parent) as spool:
         for entry, origin in rows:
             spool.write("\t".join([entry.source, *entry.further, entry.target, origin, entry.context]) + "\n")
-            lots.append(lot(entry.key, seed))
+            lots.append(lot(group(entry.source), seed))
         spool.seek(0)
         _refuse(part_paths.values())  # reading takes time, and what is there by now is somebody else's
         wanted = {part: size for part, size in sizes.items() if size}

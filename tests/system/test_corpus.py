@@ -111,6 +111,24 @@ def test_every_seed_is_a_choice_of_its_own(shell: Shell) -> None:
     assert len(set(chosen)) == 3
 
 
+def test_near_duplicates_are_counted_and_can_be_kept_in_one_part(shell: Shell) -> None:
+    pairs = [
+        (f"{word} {number} files", f"{number}") for word in ("open", "close", "save", "sort") for number in range(5)
+    ]
+    written.write(shell.folder, "x.tsv", pairs)
+    split = ("corpus", "x.tsv", "-o")
+    outcome = shell(*split, "c", "--dev", "5", "--test", "5")
+    for part in ("dev", "test"):
+        assert f"c.{part}.tsv: near-duplicates in the training data: 5 of 5 sources, 100.0 %; 5" in outcome.out
+    outcome = shell(*split, "d", "--dev", "5", "--group-near-duplicates")
+    assert (outcome.code, outcome.lines[2]) == (
+        0,
+        "d.dev.tsv: near-duplicates in the training data: 0 of 5 sources, 0.0 %",
+    )
+    assert len({line.split()[0] for line in lines(shell, "d.dev.tsv")[1:]}) == 1
+    assert shell(*split, "e", "--group-near-duplicates").code == 2
+
+
 def test_what_is_installed_becomes_a_corpus(shell: Shell, monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     folder = shell.folder / "share/locale/de/LC_MESSAGES"
     folder.mkdir(parents=True)
