@@ -145,13 +145,13 @@ CASES: dict[str, tuple[list[Message], tuple[str, str], list[str], str]] = {
         ["one [X1X]", "two"],
         '["<one @@PH1@@>", "<two>"]',
     ),
-    "Weblate before 5.15": (
+    "Weblate, with separators": (
         conversation("Adept at translating text\nfrom language 'en'\nto language 'fr'\n", f"one{SEPARATOR}two\n"),
         ("en", "fr"),
         ["one", "two\n"],
         f"<one>{SEPARATOR}<two\n>",
     ),
-    "Weblate before 5.15, rephrasing": (
+    "Weblate, rephrasing": (
         conversation(
             "Adept at translating text\nfrom language 'en'\nto language 'fr'\nYou receive existing translation strings",
             f"one{SEPARATOR}un",
@@ -177,11 +177,11 @@ def test_texts_and_languages_are_found_and_answers_have_the_form_of_the_client(c
 
 
 def test_every_client_has_a_case() -> None:
-    assert {case.partition(",")[0].removesuffix(" before 5.15") for case in CASES} == {*PROMPTS}
+    assert {case.partition(",")[0] for case in CASES} == {*PROMPTS}
 
 
 def test_terms_of_weblate_are_terms() -> None:
-    """An object before version 5.16."""
+    """In older versions they are an object."""
     entries = [{"source": "one", "target": "uno", "flags": ["terminology"]}, {"source": " ", "target": "x"}]
     for glossary in (entries, {"one": "uno"}):
         task = recognize(conversation(weblate(glossary=glossary)))
