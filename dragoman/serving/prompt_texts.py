@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
 from dragoman.documents.document_segment import ElementPlaceholders, join_surrogates
 
 Writer: TypeAlias = Callable[[Sequence[str]], str]
@@ -34,6 +36,32 @@ def read_array(_: str, body: str) -> Texts | None:
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         return None
     return [join_surrogates(text) for text in texts], write_json
+
+
+class NumberedText(BaseModel):
+    """A text to translate, and its number."""
+
+    id: int
+    original: str
+
+
+_NUMBERED = TypeAdapter(list[NumberedText])
+_LINE_BREAK = "{{NEWLINE}}"
+
+
+def read_objects(_: str, body: str) -> Texts | None:
+    """A JSON array of objects in a fence of Markdown, answered with one; in both, a line break is a placeholder."""
+    try:
+        entries = _NUMBERED.validate_json(body.partition("\n```")[0])
+    except ValidationError:
+        return None
+
+    def write(translations: Sequence[str]) -> str:
+        pairs = zip(entries, translations, strict=True)
+        items = [{"id": entry.id, "translated": text.replace("\n", _LINE_BREAK)} for entry, text in pairs]
+        return json.dumps({"items": items}, ensure_ascii=False)
+
+    return [entry.original.replace(_LINE_BREAK, "\n") for entry in entries], write
 
 
 _TRANSLATE = re.compile(r'<translate index="(\d+)"(?: context=".*?")?>(.*)', re.DOTALL)

@@ -18,6 +18,7 @@ from dragoman.serving.prompt_texts import (
     read_cue,
     read_cues,
     read_elements,
+    read_objects,
     read_parts,
     read_subtitles,
     read_text,
@@ -167,6 +168,9 @@ PROMPTS: Final[Mapping[str, tuple[PromptReader, ...]]] = {
         Template("Translate the following text from ", rf"{_BOTH}\. ", "Here is the text to translate:\n", read_word),
         Template("Translate this text concisely from ", rf"{_BOTH}\. ", "\nText to translate:\n", read_text),
         _read_check,
+    ),
+    "i18n-ai-translate": (
+        Template("Translate from ", rf"{_BOTH}\.\n\n- Translate each object", "```json\n", read_objects),
     ),
     "LLM-Subtrans": (
         Template("Translate these subtitles", rf"[^\n]* to {_TARGET}\n", "\n\n", read_subtitles, parts=cue),

@@ -101,6 +101,16 @@ def test_a_catalogue(address: str, tmp_path: Path, words: str) -> None:
     check(tmp_path / "fr" / "fr.po")
 
 
+def test_i18n_ai_translate(address: str, tmp_path: Path) -> None:
+    host = address.removeprefix("http://")
+    options = ("translate", "-e", "ollama", "-h", host, "-m", "run", "--skip-translation-verification")
+    command = installed("i18n-ai-translate", *options)
+    (tmp_path / "en.po").write_text(CATALOGUE.replace("Language: fr", "Language: en"), "utf-8")
+    call([*command, "-i", str(tmp_path / "en.po"), "-o", "fr"], tmp_path)
+    translations = {entry.msgid: entry.msgstr for entry in polib.pofile(str(tmp_path / "fr.po"))}
+    assert translations == {"one two %s": "deux %s un", "one <b>two</b>\n": "<b>deux</b> un\n", "three": "trois"}
+
+
 def test_spit_shows_why_it_fails(address: str) -> None:
     command = installed("spit", f"--url={address}", "--model=run")
     for target, status in (("fr", 0), ("de", 1)):

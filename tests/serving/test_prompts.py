@@ -81,6 +81,17 @@ CASES: dict[str, tuple[list[Message], tuple[str, str], list[str], str]] = {
         "<one>",
     ),
     "gpt-po-translator, a check": (conversation("Reply with 'ok'"), ("", ""), [], "ok"),
+    "i18n-ai-translate": (
+        conversation(
+            'Translate from English to French.\n\n- Translate each object.\n```json\n[{"id":0,"original":"a"}]',
+            '{"items":[]}',
+            "Translate from English to French.\n\n- Translate each object in the array.\nAs JSON.\n```json\n"
+            '[{"id":7,"original":"one{{NEWLINE}}```","context":""},{"id":8,"original":"{{arg1}}"}]\n```\n',
+        ),
+        ("English", "French"),
+        ["one\n```", "{{arg1}}"],
+        '{"items": [{"id": 7, "translated": "<one{{NEWLINE}}```>"}, {"id": 8, "translated": "<{{arg1}}>"}]}',
+    ),
     "LLM-Subtrans": (
         conversation("Translate subtitles.", f"Translate these subtitles for A to B to French\n\n{SUBTITLES}\n"),
         ("", "French"),
@@ -203,6 +214,8 @@ def test_terms_of_weblate_are_terms() -> None:
         "Translate these subtitles\n\n#1\nOriginal>\none\nTranslation>",
         "Translate the following subtitle cues from en to fr. Keep.\n\none",
         f"Translate into {'x' * 90}:\none",
+        "Translate from English to French.\n\n- Translate each object\n```json\n[{}]\n```\n",
+        "Check translations from English to French.\n\n```json\n[]\n```\n",
         weblate(strings=[{"text": "one"}]),
         weblate(strings="one"),
         weblate(target_language=1),
