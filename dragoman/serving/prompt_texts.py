@@ -124,7 +124,7 @@ _AFTER_CUE = re.compile(r"\n\n(?:NEXT CUE|PREVIOUS TRANSLATION|NEXT TRANSLATION 
 
 def read_cue(_: str, body: str) -> Texts:
     """A subtitle, perhaps with those after it."""
-    (text, *_rest) = _AFTER_CUE.split(body, maxsplit=1)
+    text = _AFTER_CUE.split(body)[0]
     return mask([text], lambda translations: f"<translation>{translations[0]}</translation>", _MARKED)
 
 

@@ -74,15 +74,23 @@ def find_code(name: str, codes: Sequence[str]) -> str | None:
     """
     name = name.strip()
     tag = _tag(name)
-    distances = {code: -1 if code.lower() == name.lower() else _distance(tag, code) for code in codes}
+    same = {name.lower(), tag.lower()}
+    distances = {
+        code: -1 if {code.lower(), _hyphenated(code).lower()} & same else _distance(tag, code) for code in codes
+    }
     nearest = min(distances, key=distances.__getitem__, default="")
     return nearest if nearest and distances[nearest] <= REGION else None
+
+
+def _hyphenated(locale: str) -> str:
+    """A locale with hyphens, as tags of languages are written."""
+    return locale.replace("_", "-")
 
 
 def _tag(name: str) -> str:
     """The tag of a language with this name or locale; an empty one if there is none."""
     with suppress(langcodes.tag_parser.LanguageTagError):
-        language = langcodes.Language.get(name.partition("@")[0].replace("_", "-"))
+        language = langcodes.Language.get(_hyphenated(name.partition("@")[0]))
         if language.is_valid():
             return language.to_tag()
     with suppress(LookupError):
@@ -94,7 +102,7 @@ def _distance(tag: str, code: str) -> int:
     """How far a language is from another: at most REGION if they differ in their region alone."""
     if tag:
         with suppress(langcodes.tag_parser.LanguageTagError):
-            return langcodes.tag_distance(tag, code.replace("_", "-"))
+            return langcodes.tag_distance(tag, code)
     return 2 * REGION
 
 

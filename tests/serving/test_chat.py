@@ -1,22 +1,28 @@
 """What the endpoints of ollama and OpenAI share: models, languages, terms and limits of conversations."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from starlette.testclient import TestClient
 
 import dragoman
+from dragoman.documents.subtitles import cue
+from dragoman.documents.translated import TranslatedText
 from dragoman.serving.app import create
 from dragoman.serving.backend import Backend
-from dragoman.serving.chat import GUIDE
+from dragoman.serving.chat import GUIDE, _written
 from dragoman.serving.client_limits import AccessControl
+from dragoman.serving.corrections import Corrections
 from dragoman.serving.models import ServedModel
 from dragoman.serving.prometheus import Metrics
 from dragoman.serving.prompts import PROMPTS
 from dragoman.serving.request_languages import find_code
+from dragoman.serving.request_options import RequestOptions
 from dragoman.serving.service import Service
 from tests import toy
 from tests.serving.conftest import LIMITS, Open
@@ -72,6 +78,20 @@ def test_a_run_translates_in_its_own_directions(several: TestClient) -> None:
     through = "Translate from German into English:\none two"
     assert ask(several, through, "dragoman") not in ("", through)
     assert ask(several, through, "first").startswith("Cannot translate German to English: ")
+
+
+def test_of_several_runs_with_a_direction_the_named_one_translates(run: Path, back: Path) -> None:
+    with served(
+        ServedModel("dragoman", dragoman.load(run), [("en", "fr")]),
+        ServedModel("same", dragoman.load(run), [("en", "en")]),
+        ServedModel("other", dragoman.load(back), [("en", "fr")]),
+    ) as client:
+        names = [model["name"] for model in client.get("/api/tags").json()["models"]]
+        assert names == ["dragoman", "same", "other"]
+        assert ask(client, f"{ASK}one two", "dragoman") == "deux un"
+        assert set(ask(client, f"{ASK}un deux", "other").split()) <= {*toy.WORDS}
+        english = "Translate from English into English:\none two"
+        assert [ask(client, english, name) for name in ("same", "other")] == ["deux un", "one two"]
 
 
 @pytest.mark.parametrize("source", ["English", "en", "en_US", "en-GB", "EN", "anglais", "English (British)"])
@@ -138,7 +158,8 @@ def test_names_of_languages_by_gettext() -> None:
     assert {name: find_code(name, codes) for name in names} == names
     assert find_code("French", []) is None
     assert find_code("Digits", ["digits", "1"]) == "digits"
-    assert find_code("Brazilian Portuguese", ["pt_PT", "pt_BR"]) == "pt_BR"
+    for codes in (["pt", "pt_BR", "pt_PT"], ["pt_PT", "pt-BR"]):
+        assert [find_code(name, codes) for name in ("Brazilian Portuguese", "pt-br", "pt_BR")] == codes[1:2] * 3
 
 
 def test_tags_placeholders_and_accelerators_come_through(client: TestClient) -> None:
@@ -146,6 +167,38 @@ def test_tags_placeholders_and_accelerators_come_through(client: TestClient) -> 
     assert ask(client, f"{ASK} one %(count)s\n\n  two\n") == " un %(count)s\n\n  deux\n"
     assert ask(client, f"{ASK}_six") == "_six"
     assert ask(client, f"{ASK}%s &amp; <br/>") == "%s &amp; <br/>"
+
+
+def test_tags_are_placed_in_corrections_too(opened: Open, tmp_path: Path) -> None:
+    with opened(kept=Corrections(tmp_path / "db")) as client:
+        client.post("/suggest", json={"q": "one two", "s": "deux un", "source": "en", "target": "fr"})
+        assert ask(client, f"{ASK}one <b>two</b>") == "<b>deux</b> un"
+
+
+def test_a_request_has_its_time_and_details_if_they_are_needed(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: list[RequestOptions] = []
+    translate = Service.translate_passages
+
+    async def passages(self: Service, texts: Any, source: Any, target: str, own: RequestOptions, *rest: Any) -> Any:
+        options.append(own)
+        return await translate(self, texts, source, target, own, *rest)
+
+    monkeypatch.setattr(Service, "translate_passages", passages)
+    now = time.monotonic()
+    for text in ("one", "<i>one</i>"):
+        ask(client, f"{ASK}{text}")
+    assert [(own.details, own.attention) for own in options] == [(False, False), (True, True)]
+    assert all(now < own.until < time.monotonic() + LIMITS.seconds for own in options)
+
+
+def test_a_subtitle_of_which_a_part_is_not_trusted_is_empty() -> None:
+    trusted, withheld = (SimpleNamespace(withheld=value, complete=False) for value in (False, True))
+    parts: Any = cue("one\n- two")
+    for translations in ([trusted, withheld], [withheld, trusted]):
+        assert _written(parts, iter(cast(list[TranslatedText], translations))) == ""
+    assert _written(parts, iter(cast(list[TranslatedText], [trusted, trusted]))) == "one\n- two"
 
 
 def test_lines_of_a_subtitle_are_translated_together(client: TestClient) -> None:

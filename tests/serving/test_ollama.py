@@ -14,7 +14,7 @@ from tests.serving.conftest import LIMITS, Open
 PROMPT = "Translate into French:\none two\nsix one\n"
 BODY = {"model": "run", "prompt": PROMPT}
 CHAT = {"model": "run", "messages": [{"role": "user", "content": PROMPT}]}
-COUNTS = {"prompt_eval_count": 7, "eval_count": 4}
+COUNTS = {"load_duration": 0, "prompt_eval_count": 7, "eval_count": 4}
 
 
 def lines(answer: Any) -> list[dict[str, Any]]:

@@ -36,7 +36,9 @@ def test_an_answer_is_the_message_of_a_choice(client: TestClient) -> None:
 
 
 def test_a_stream_has_an_event_for_each_line_and_ends_with_done(client: TestClient) -> None:
-    *sent, done = events(client.post(PATH, json={**BODY, "stream": True}))
+    answer = client.post(PATH, json={**BODY, "stream": True})
+    assert answer.headers["cache-control"] == "no-store"
+    *sent, done = events(answer)
     chunks = [json.loads(event) for event in sent]
     assert done == "[DONE]"
     choices = [chunk["choices"][0] for chunk in chunks]
