@@ -1,6 +1,7 @@
 """`dragoman calibrate`: how sure a run may be of what it says, by a development set."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,7 +32,7 @@ def calibrate(
     Stores the temperature in the run, so that its translations have a confidence, for --json and --min-confidence.
     """
     from dragoman.run.run import Run
-    from dragoman.translation.calibration import Calibration, Fit, fit, measure
+    from dragoman.translation.calibration import Calibration
     from dragoman.translation.loading import load
 
     loaded = Run.load(run)
@@ -41,6 +42,25 @@ def calibrate(
     if translator.processor.surfaces.target:
         raise UserError(f"{run}: cannot calibrate a run with model.output: hybrid")
     sources, references = _pairs(source, reference, translator)
+    calibration = fit_temperature(translator, used, sources, references, to)
+    calibration.write(path)
+    if calibration.before.loss > math.log(len(translator.target.vocabulary)):
+        tell(f"{run}: assigns these translations no more than chance probability; check that they match the sources")
+    typer.echo(_table(calibration))
+    replaced = f", in place of {before.temperature:.4f} for {before.weights}" if before else ""
+    tell(f"{path}: temperature {calibration.temperature:.4f} for {used.name}{replaced}")
+
+
+def fit_temperature(
+    translator: "Translator",
+    weights: Path,
+    sources: "Sequence[tuple[Given, ...]]",
+    references: Sequence[str],
+    to: str | None = None,
+) -> "Calibration":
+    """Return the temperature of a translator with these weights that fits some pairs best."""
+    from dragoman.translation.calibration import Calibration, Fit, fit, measure
+
     batches = list(translator.pairs(sources, references, to=to))
     rows = max((len(batch.rows) for batch in batches), default=0)
 
@@ -50,21 +70,15 @@ def calibrate(
 
     first = measured(1.0)
     temperature, fitted = fit(measured, first)
-    calibration = Calibration(
+    return Calibration(
         temperature=temperature,
-        weights=used.name,
-        sha256=compute_sha256(used),
+        weights=weights.name,
+        sha256=compute_sha256(weights),
         sentences=len(references),
         symbols=int(fitted.reliability.counts.sum()),
         before=Fit.of(first),
         after=Fit.of(fitted),
     )
-    calibration.write(path)
-    if first.loss > math.log(len(translator.target.vocabulary)):
-        tell(f"{run}: assigns these translations no more than chance probability; check that they match the sources")
-    typer.echo(_table(calibration))
-    replaced = f", in place of {before.temperature:.4f} for {before.weights}" if before else ""
-    tell(f"{path}: temperature {temperature:.4f} for {used.name}{replaced}")
 
 
 def _pairs(source: list[str], reference: Path, translator: "Translator") -> "tuple[list[tuple[Given, ...]], list[str]]":

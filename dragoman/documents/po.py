@@ -25,6 +25,7 @@ from dragoman.documents.translated import TranslatedText
 from dragoman.errors import UserError
 
 FUZZY = "fuzzy"
+CONFIDENCE = "dragoman: confidence {:.0%}"
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1f\x7f]")  # for which a `.po` has no escape that polib writes
 _COLOR = r"\[[0-9;]*[A-Za-z]"  # after ESC
 _ESCAPES = re.compile(rf"{BACKSLASH}(?:(?:033|x1[bB]|e){_COLOR}|[0-7]{{1,3}}|x[0-9a-fA-F]{{2}}|[ae]|)")
@@ -98,6 +99,17 @@ class PoDocument(Document):
             self._file.metadata["Plural-Forms"] = rule.header
         return read_forms(rule.header)
 
+    def _comment(self, translated: Sequence[TranslatedText]) -> None:
+        """Write the confidence of each new translation, of a plural that of its least sure form, in a comment."""
+        qualities: dict[int, float] = {}  # by the place of the message
+        for (entry, _, _), translation in zip(self._gaps, translated, strict=True):
+            if translation.complete and translation.quality is not None:
+                qualities[entry.linenum] = min(translation.quality, qualities.get(entry.linenum, 1.0))
+        for entry in self._file:
+            if entry.linenum in qualities:
+                comments = [entry.tcomment, CONFIDENCE.format(qualities[entry.linenum])]
+                entry.tcomment = "\n".join(filter(None, comments))
+
     def _drop_extra(self, texts: dict[int, str]) -> None:
         """Remove empty forms beyond those of the header, as a template for two forms has them."""
         for form in sorted(texts):
@@ -116,6 +128,7 @@ class PoDocument(Document):
                 self._drop_extra(entry.msgstr_plural)
             if FUZZY not in entry.flags:
                 entry.flags.append(FUZZY)
+        self._comment(translated)
         self._file.metadata["Content-Type"] = "text/plain; charset=UTF-8"
         written = str(self._file).replace(BACKSLASH, "\\") + self._end
         if not self._headed:

@@ -54,7 +54,7 @@ def configure(
     in two parts, after `check`. UserError where the run is of more than pairs, or these cannot be read.
     """
     old = InitialWeights.at(place).run
-    names = _languages(old)
+    names = languages(old)
     places = corpora(files, (names[0], names[-1])).places
     corpus_files(places, *names)
     beside = os.path.normpath(old.folder.path / "..")
@@ -120,7 +120,7 @@ def _metric(config: Config, rows: Iterator[tuple[str, ...]]) -> Iterator[tuple[s
         yield "training.metric", metric.for_few_pairs
 
 
-def _languages(run: Run) -> tuple[str, ...]:
+def languages(run: Run) -> tuple[str, ...]:
     """Return the languages of a run, the target last. UserError if it has several targets, or needs more than texts."""
     data = run.config.data
     edits = data.edits is not None and data.edits not in data.recalled

@@ -106,6 +106,12 @@ COMMANDS = {
         ("found.fr",),
     ),
     "translate over its source": Command("translate runs/toy test.en -o test.en", refused=True),
+    "localize": Command(
+        "localize of.po --parent runs/toy --run runs/mine -o found.po",
+        rf"found\.po|runs/mine(-data|-messages)?(/{RUN})?(/.*)?",
+        ("found.po", "runs/mine/model.safetensors", "runs/mine-messages/messages.tsv"),
+    ),
+    "localize over its catalogue": Command("localize of.po --parent runs/toy -o of.po", refused=True),
     "postedit": Command(
         "postedit runs/edit --translation test.mt -o found.pe --html found.html --resume",
         r"found\.(pe|html)(\.partial.*)?",
@@ -220,6 +226,9 @@ def furnish(folder: Path) -> Path:
     for source, target in toy.pairs(5, 6):
         kept.add(("en", "fr"), Correction(source, target))
     kept.close()
+    entries = [(f'msgid "{one}"\nmsgstr "{two}"\n') for one, two in {**dict(toy.pairs(300, 7)), "one two": ""}.items()]
+    header = 'msgid ""\nmsgstr "Language: fr\\nContent-Type: text/plain; charset=UTF-8\\n"\n'
+    (folder / "of.po").write_text("\n".join([header, *entries]), "utf-8")
     (folder / "fr.po").write_text('msgid "one"\nmsgstr "un"\n\nmsgid "two"\nmsgstr ""\n', encoding="utf-8")
     (folder / "x.md").write_text("# one two\n", encoding="utf-8")
     (folder / "packed.en.gz").write_bytes(gzip.compress((folder / "test.en").read_bytes()))

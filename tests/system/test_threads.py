@@ -28,6 +28,7 @@ COMPUTING = {
     "init": ("train.en", "train.fr", "--dev", "dev", "-o", "new.yaml"),
     "features": ("images", "-o", "images.npy", "--model", "timm:none"),
     "shortlist": (RUN,),
+    "localize": ("fr.po", "--parent", RUN, "-o", "new.po"),
     "postedit": (RUN, "--translation", "test.en"),
     "report": (RUN, "--sentences", "test.en"),
     "score": (RUN, "test.en", "test.fr"),
@@ -85,6 +86,7 @@ def test_the_commands_that_compute_are_these() -> None:
 def test_threads_reach_torch(command: str, copied: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     (copied.folder / "images").mkdir()
     copied.write("images/one.png", b"")
+    copied.write("fr.po", 'msgid "one"\nmsgstr ""\n')
     for path in (copied.folder / "toy.yaml", copied.folder / RUN / "config.yaml"):
         text = path.read_text(encoding="utf-8")
         assert "threads: 1" in text  # which would come before the environment

@@ -90,6 +90,11 @@ def _texts(folder: Path) -> None:
     rows = [(source, target, target.upper()) for source, target in toy.pairs(60, 6)]
     rows += [("one two three", "one two three", "x"), ("_File of one", "_un", "x"), ("one", "one", "x")]
     (folder / "three.tsv").write_text("\n".join("\t".join(row) for row in [("en", "fr", "de"), *rows]) + "\n", "utf-8")
+    entries = [(f'msgid "{source}"\nmsgstr "{target}"\n') for source, target in [*toy.pairs(3, 9), ("one two", "")]]
+    header = 'msgid ""\nmsgstr "Language: fr\\nContent-Type: text/plain; charset=UTF-8\\n"\n'
+    (folder / "messages.po").write_text("\n".join([header, *entries]), "utf-8")
+    numbered = [f"{word} {number}\t{number} {word}\n" for word in toy.WORDS for number in range(4)]
+    (folder / "numbered.tsv").write_text("".join(["en\tfr\n", *numbered]), "utf-8")
     (folder / "links").write_text("0-0\n" * 80, "utf-8")
     (folder / "from1").write_text("1-1\n" * 80, "utf-8")
     (folder / "terms.tsv").write_text("one\tsix\ntwo\tcinq\n", "utf-8")

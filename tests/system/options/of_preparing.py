@@ -9,6 +9,7 @@ from tests.system.options.effects import DECIDE, Done, Effect, Effects, Watch, i
 INIT = "init train.en train.fr -o new.yaml"
 CORPUS = "corpus three.tsv -o c --columns en,fr"
 PARTS = f"{CORPUS} --dev 9"
+NUMBERED = "corpus numbered.tsv -o c --columns en,fr --dev 9"
 TRAINED = "dragoman.cli.train.trained"
 DISTIL = "distil runs/toy toy.yaml --run runs/small"
 FEATURES = "features pictures -o a.npy --model timm:x"
@@ -117,6 +118,7 @@ TABLE: dict[str, Effects] = {
         "--dev": Effect(CORPUS, "--dev 3", "files", "", "c.dev.tsv"),
         "--test": Effect(CORPUS, "--test 3", "files", "", "c.test.tsv"),
         "--seed": Effect(PARTS, "--seed 0", "c.dev.tsv"),
+        "--group-near-duplicates": Effect(NUMBERED, "--group-near-duplicates", "c.dev.tsv"),
         "--longest": Effect(CORPUS, "--longest 12", "c.tsv"),
         "--drop-copies": Effect(CORPUS, "--drop-copies", "c.tsv"),
         "--keep-accelerators": Effect(CORPUS, "--keep-accelerators", "c.tsv", "", "_File"),

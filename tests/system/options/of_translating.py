@@ -1,8 +1,10 @@
 """Options of the commands that translate, score and align."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from dragoman.cli.localize_parents import load_parent
 from tests.system.options.effects import Done, Effect, Effects, Watch
 from tests.system.options.of_preparing import computing
 
@@ -11,6 +13,7 @@ MANY = "translate runs/many lang/test.en"
 MBR = f"{T} --mbr chrf"
 FOLLOWED = f"{T} --search greedy"
 SHARDED = f"{T} -o found --shards 2"
+LOCALIZE = "localize messages.po -o new.po"
 POSTEDIT = "postedit runs/edit --translation test.mt"
 SCORE = "score runs/toy test.en test.fr"
 ALIGN = "align train.en train.fr"
@@ -24,6 +27,17 @@ LIGHT = "--source image=test.image.npy"
 def portions(done: Done) -> object:
     """How many lines are translated at a time."""
     return [len(call.arguments[1].lines) for call in done.of("translate.translated")]
+
+
+def adapted(done: Done) -> object:
+    """The folders of the run to start from and of the new one."""
+    ((parent, _, run),) = (call.arguments for call in done.of("_adapt"))
+    return str(parent.run.folder.path), str(run)
+
+
+def further(done: Done) -> object:
+    """The further languages of a parent that is trained."""
+    return [call.arguments[1] for call in done.of("train_installed")]
 
 
 def languages(done: Done) -> object:
@@ -78,6 +92,10 @@ WATCHED = {
     "align": SCORED,
     "dictionary": SCORED,
     "postedit": (Watch("dragoman.translation.translator.Translator.translate"),),
+    "localize": (
+        Watch("dragoman.cli.localize._adapt"),
+        Watch("dragoman.cli.localize_parents.train_installed", lambda *_: load_parent(Path("runs/first"))),
+    ),
     "push": (Watch("dragoman.interop.hub.push", lambda *_, **__: "here"),),
     "export": (
         Watch("dragoman.deployment.export.write", lambda run, *_, **__: run.folder.path),
@@ -153,6 +171,17 @@ TABLE: dict[str, Effects] = {
         "--shards": Effect(f"{T} -o found", "--shards 3", divided, "--shards 2", "(6, 3)"),
         "--workers": Effect(SHARDED, "--workers 7", cluster, "", "[7]"),
         "--threads": computing(T),
+    },
+    "localize": {
+        "--output": Effect(
+            "localize messages.po --parent runs/toy", "--output other.po", "files", "--output new.po", "other.po"
+        ),
+        "--parent": Effect(LOCALIZE, "--parent runs/first", adapted, "--parent runs/toy", "runs/first"),
+        "--installed": Effect(LOCALIZE, "--installed", adapted, "--parent runs/toy", "runs/first"),
+        "--also": Effect(f"{LOCALIZE} --installed", "--also de,es", further, "", "'de', 'es'"),
+        "--run": Effect(f"{LOCALIZE} --parent runs/toy", "--run runs/mine", adapted, "", "runs/mine"),
+        "--min-confidence": Effect(f"{LOCALIZE} --parent runs/sure", "--min-confidence 1", "new.po"),
+        "--threads": computing(f"{LOCALIZE} --parent runs/toy"),
     },
     "postedit": {
         "--translation": Effect("postedit runs/edit", "--translation more.mt", "out", "--translation test.mt"),

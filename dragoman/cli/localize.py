@@ -1,0 +1,116 @@
+"""`dragoman localize`: from a catalogue of which a part is translated to one with a draft of every message."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from dragoman.cli import outputs
+from dragoman.cli.option_rules import Conflicts
+from dragoman.cli.options import Also, FurtherNames, Threads, command
+from dragoman.cli.streams import tell
+from dragoman.errors import UserError
+from dragoman.files.reading import shown
+
+if TYPE_CHECKING:
+    from dragoman.cli.localize_parents import Parent
+
+FEWEST = 200  # translated messages from which a training learns something
+MESSAGES = "messages.tsv"
+
+
+class LocalizeOptions(NamedTuple):
+    """Arguments and options of `dragoman localize`."""
+
+    catalogue: Annotated[Path, typer.Argument(metavar="FILE", help="Catalog (.po) of which a part is translated.")]
+    output: Annotated[Path, typer.Option("--output", "-o", callback=outputs.named, help="Catalog to write.")]
+    parent: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN",
+            help="Run to start from, such as an imported model. Default: of the runs below runs that translate "
+            "between these languages, the one trained on the most text.",
+        ),
+        Conflicts("--installed", because="one parent is enough"),
+    ] = None
+    installed: Annotated[
+        bool,
+        typer.Option(
+            "--installed", help="Train a parent on the message catalogs installed on this machine (takes hours)."
+        ),
+    ] = False
+    also: Also = None
+    run: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder of the catalog's own run.", show_default="runs/PARENT-FILE"),
+    ] = None
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=1.0, metavar="P", help="Leave messages untranslated if confidence is below P."),
+    ] = None
+    threads: Threads = None
+
+
+@command(epilog="Example: dragoman localize po/de.po -o new.po --parent runs/others")
+def localize(options: LocalizeOptions) -> None:
+    """Complete a catalog: train on its translated messages, starting from another run, and translate the others.
+
+    Finished translations stay as they are. Drafts are marked as fuzzy and have their confidence in a comment. The same
+    command continues where it stopped.
+    """
+    from dragoman.cli.translate import translate
+    from dragoman.cli.translate_options import TranslateOptions
+    from dragoman.corpus import catalogues
+
+    catalogue = options.catalogue
+    if catalogue.suffix != ".po":
+        raise UserError(f"{shown(catalogue)}: expected a .po file")
+    outputs.check([("--output", options.output)], [catalogue])
+    source, target = catalogues.open_catalogue(str(catalogue)).languages
+    if not target:
+        raise UserError(f"{shown(catalogue)}: does not name its language; add the header Language")
+    languages = (source or "en", target)
+    parent = _parent(options, languages)
+    run = options.run or Path("runs") / f"{parent.run.folder.path.resolve().name}-{catalogue.stem}"
+    own = _adapt(parent, catalogue, run)
+    translate(TranslateOptions([own, catalogue], output=options.output, min_confidence=options.min_confidence))
+
+
+def _parent(options: LocalizeOptions, languages: tuple[str, str]) -> "Parent":
+    """Return the run to start from, which is trained first with --installed. UserError if there is none."""
+    from dragoman.cli import localize_parents
+
+    if options.parent:
+        return localize_parents.load_parent(options.parent)
+    if options.installed:
+        (options.also or FurtherNames()).beside(*languages)
+        return localize_parents.train_installed(languages, options.also or ())
+    return localize_parents.choose_parent(languages)
+
+
+def _adapt(parent: "Parent", catalogue: Path, run: Path) -> Path:
+    """Train a run on the translated messages of a catalogue, from its parent, calibrate it, and print its scores.
+    Return the run that translates: the parent if there are too few messages.
+    """
+    from dragoman.cli.localize_scores import measure
+    from dragoman.cli.train import trained
+    from dragoman.corpus.cleaning import Cleaner, Rules
+    from dragoman.corpus.formats import read
+    from dragoman.training import starting
+
+    folder, cleaner = Path(f"{run}-messages"), Cleaner(Rules())
+    entries = [entry for unit in read(str(catalogue), parent.names) if (entry := cleaner(unit))]
+    place = parent.run.folder.path
+    tell(f"{shown(catalogue)}: {len(entries):,} different messages are translated")
+    if len(entries) < FEWEST:
+        tell(f"{place}: translates without training, which takes {FEWEST} messages or more")
+        return place
+    with starting.own_folder(folder, [MESSAGES], "messages") as new_folder:
+        rows = ("\t".join([entry.source, *entry.further, entry.target]) for entry in entries)
+        text = "".join(f"{line}\n" for line in ["\t".join(parent.names), *rows])
+        (new_folder / MESSAGES).write_text(text, "utf-8")
+    started = starting.configure(str(place), [str(folder / MESSAGES)], {"run": str(run)})
+    tell(started.description)
+    trained(started.config)
+    measure(started.config, parent)
+    return run

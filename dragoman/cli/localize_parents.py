@@ -1,0 +1,90 @@
+"""The run that `dragoman localize` starts from."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from dragoman.cli.streams import tell
+from dragoman.cli.train import trained
+from dragoman.corpus import installed, parts
+from dragoman.corpus.cleaning import Cleaner, Rules
+from dragoman.corpus.initialize import initialize
+from dragoman.corpus.naming import is_same_language
+from dragoman.corpus.parts import PairWithOrigin
+from dragoman.corpus.sizes import InitOptions
+from dragoman.errors import UserError
+from dragoman.run.run import Run
+from dragoman.training import checks, starting
+
+RUNS: Final = Path("runs")
+EPOCHS: Final = 5  # over the messages of installed programs
+ASIDE: Final = 500  # of their messages for development
+
+
+class Parent(NamedTuple):
+    """A run to start from, and the names of its languages, the target last."""
+
+    run: Run
+    names: tuple[str, ...]
+
+
+def load_parent(folder: Path) -> Parent:
+    """Return the run in a folder. UserError if it has anything but sentence pairs in one direction."""
+    run = Run.load(folder)
+    return Parent(run, starting.languages(run))
+
+
+def choose_parent(languages: tuple[str, str]) -> Parent:
+    """Return the run below RUNS that translates between these languages and was trained on the most text. UserError if
+    there is none.
+    """
+    parents = find_parents(RUNS, languages)
+    if not parents:
+        source, target = languages
+        raise UserError(
+            f"no run below {RUNS} translates from {source} to {target}; name one with --parent, such as an imported "
+            "model (dragoman import), or train one with --installed"
+        )
+    parent = max(parents, key=lambda parent: sum(parent.run.target.counts))
+    alternatives = f" ({len(parents) - 1} other{'s' * (len(parents) > 2)}: --parent)" if len(parents) > 1 else ""
+    tell(f"parent: {parent.run.folder.path}{alternatives}")
+    return parent
+
+
+def find_parents(folder: Path, languages: tuple[str, str]) -> list[Parent]:
+    """Return the runs in a folder, and in the folders in it, that translate between these languages, and did not start
+    from another run.
+    """
+    parents: list[Parent] = []
+    for config in sorted([*folder.glob("*/config.yaml"), *folder.glob("*/*/config.yaml")]):
+        try:
+            parent = load_parent(config.parent)
+            parent.run.weights()
+        except UserError:  # no finished run, or of another kind
+            continue
+        pairs = zip((parent.names[0], parent.names[-1]), languages, strict=True)
+        if parent.run.config.training.init_from is None and all(is_same_language(*pair) for pair in pairs):
+            parents.append(parent)
+    return parents
+
+
+def train_installed(languages: tuple[str, str], also: Sequence[str]) -> Parent:
+    """Train a run on the messages of the programs on this machine, or continue its training. Return it."""
+    source, target = languages
+    if not source.startswith(installed.ENGLISH):
+        raise UserError(f"--installed: installed catalogs translate from English, not from {source}")
+    names = (installed.ENGLISH, *also, target)
+    stem = RUNS / f"installed-{'-'.join(names)}"
+    config = Path(f"{stem}.yaml")
+    if not config.is_file():
+        train, dev = (Path(f"{stem}.{part}.tsv") for part in ("train", "dev"))
+        if not (train.is_file() and dev.is_file()):
+            units = installed.read(installed.find(target, installed.folders(os.environ)), [], target, also)
+            cleaner = Cleaner(Rules(drop_copies=True))
+            rows = (PairWithOrigin(entry, domain) for domain, unit in units if (entry := cleaner(unit)))
+            parts.write(rows, stem, names, parts.DOMAIN, {"dev": ASIDE}, parts.SEED)
+        options = InitOptions(translation_memory=True, epochs=EPOCHS)
+        initialize(train, None, config, str(dev), (installed.ENGLISH, target), options, also)
+    trained(checks.load_config(config, {"run": str(stem)}))
+    return load_parent(stem)

@@ -1,0 +1,71 @@
+"""The scores that `dragoman localize` shows, and its calibration."""
+
+from collections.abc import Sequence
+
+import typer
+
+from dragoman.cli.calibrate import fit_temperature
+from dragoman.cli.localize_parents import Parent
+from dragoman.cli.streams import aligned, tell
+from dragoman.configuration.config import Config
+from dragoman.configuration.messages import figure
+from dragoman.corpus.examples import Example, read_examples, read_pairs
+from dragoman.corpus.translation_memory import FuzzyMemory
+from dragoman.evaluation.baselines import ANY
+from dragoman.evaluation.metrics.sacre import Bleu, Chrf
+from dragoman.evaluation.significance import FEWEST, compare
+from dragoman.run.run import Run
+from dragoman.text.normalizer import Normalizer
+from dragoman.text.pretokenizer import punctuation
+from dragoman.translation import loading
+
+
+def measure(config: Config, parent: Parent) -> None:
+    """Calibrate a run on its development messages, unless there are too few, and print its scores there beside those of
+    the nearest neighbor and of its parent.
+    """
+    data, run = config.data, Run.load(config.run)
+    examples = list(read_examples(data.dev, data.source, data.target))
+    if len(examples) < FEWEST:
+        tell(f"{config.run}: {len(examples)} development messages are too few for scores and confidence")
+        return
+    inputs, references = [example.sources for example in examples], [example.target for example in examples]
+    translator = loading.load(config.run)
+    fit_temperature(translator, run.weights(), inputs, references).write(run.folder.calibration)
+    memory = data.train[0] if parent.run.config.data.recalled else None
+    before = loading.load(parent.run.folder.path, translation_memory=memory)
+    systems = {
+        "nearest neighbor": nearest(config, examples),
+        str(parent.run.folder.path): [one.text for one in before.translate(inputs, details=False)],
+        config.run: [one.text for one in translator.translate(inputs, details=False)],
+    }
+    typer.echo(score_table(systems, references))
+    tell(f"{len(examples)} development messages, by which the weights were selected as well")
+
+
+def nearest(config: Config, examples: Sequence[Example]) -> list[str]:
+    """Return the translation of the most similar training source for each example."""
+    data = config.data
+    pairs = list(read_pairs(list(data.train), data.source[0], data.target))
+    memory = FuzzyMemory(pairs, Normalizer(lowercase=False), punctuation, threshold=ANY)
+    sources = (str(example.sources[0]) for example in examples)
+    return [next((match.translation for match in memory.matches(source)), "") for source in sources]
+
+
+def score_table(systems: dict[str, list[str]], references: list[str]) -> str:
+    """Return BLEU and chrF of translations, with what chrF is above that of the first system and its 95 % interval, and
+    the share that equals the reference.
+    """
+    chrf = Chrf()
+    compared = compare(chrf, [chrf.counts(texts, [references]) for texts in systems.values()], 1)
+    first, *_ = compared
+    rows = [["", "BLEU", "chrF", f"above the {next(iter(systems))}, 95 %", "equal"]]
+    for (name, texts), result in zip(systems.items(), compared, strict=True):
+        low, high = result.difference
+        above = (
+            f"{result.score.value - first.score.value:+.1f} ({low:+.1f} to {high:+.1f})" if result is not first else ""
+        )
+        equal = sum(text == reference for text, reference in zip(texts, references, strict=True)) / len(references)
+        bleu = Bleu().corpus(texts, [references]).value
+        rows.append([name, figure(bleu), figure(result.score.value), above, f"{equal:.0%}"])
+    return aligned(rows)
