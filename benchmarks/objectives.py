@@ -80,7 +80,8 @@ TABLE = Table(
 def config(row: Row, options: argparse.Namespace) -> Config:
     """Write what `init` would if there is no configuration yet, and read it with the row's options and run folder."""
     train, dev = (str(options.data / f"{part}.tsv") for part in ("train", "dev"))
-    corpus = CorpusFiles(train, dev, *formats.find_languages(train).names)
+    source, target = formats.find_languages(train).names
+    corpus = CorpusFiles(train, dev, source, target)
     if not row.config.is_file():
         base_config = choose(
             corpus, measure_sample(corpus.train, corpus.source, corpus.target), str(options.folder / START)

@@ -130,7 +130,8 @@ TABLE = Table("benchmarks.sizes", str(__doc__), rows, folder="runs/sizes-table",
 def config(row: Row, options: argparse.Namespace) -> Config:
     """Write what `init` would if the line of its table were that of the setting, and read it with the row's options."""
     train, dev = (str(options.data / _corpus(row) / f"{part}.tsv") for part in ("train", "dev"))
-    corpus = CorpusFiles(train, dev, *formats.find_languages(train).names)
+    source, target = formats.find_languages(train).names
+    corpus = CorpusFiles(train, dev, source, target)
     sample = measure_sample(corpus.train, corpus.source, corpus.target)
     size = SETTINGS[_setting(row)].size(sizes(sample.pairs))
     write(row.config, [config_file.commented(choose(corpus, sample, str(options.folder / row.slug), size=size))])
