@@ -103,7 +103,8 @@ def fill(
     else:
         with write_atomically(target, "wb") as file:
             file.write(written)
-    tell(f"{shown(path)}: {sum(passage.complete for passage in done):,} of {len(done):,} {kind.done}")
+    complete, count = document.count(done)
+    tell(f"{shown(path)}: {complete:,} of {count:,} {kind.done}")
 
 
 def _further(document: Document, path: Path, translator: Translator, names: tuple[str, str]) -> list[Sequence[str]]:

@@ -1,9 +1,8 @@
-"""Message catalogues of gettext: `.po`, which people write, and `.mo`, which programs read; forms of plurals."""
+"""Message catalogues of gettext: `.po`, which people write, and `.mo`, which programs read."""
 
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from gettext import c2py
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,94 +10,11 @@ import numpy as np
 import polib
 
 from dragoman.corpus.naming import UNSAID, Columns, is_language, matched, two
+from dragoman.corpus.plural_forms import read_forms
+from dragoman.corpus.plural_numbers import example_numbers, put_number
 from dragoman.corpus.translation_unit import TranslationState, TranslationUnit, cell
 from dragoman.errors import UserError
 from dragoman.files.reading import read_chunks, shown
-
-COUNTED = 200  # numbers from 0 on that show which forms a rule has, and whether that of 1 has other numbers
-_HEADER = re.compile(r"nplurals\s*=\s*(\d{1,4})\s*;\s*plural\s*=\s*([^;]*)")
-
-
-class PluralRule(NamedTuple):
-    """The categories of a language in the order of gettext's forms, and the expression that selects the form of n."""
-
-    categories: tuple[str, ...]
-    expression: str
-
-    @property
-    def header(self) -> str:
-        """The value of Plural-Forms in a `.po`."""
-        return f"nplurals={len(self.categories)}; plural={self.expression};"
-
-
-class Forms(NamedTuple):
-    """The forms of a catalogue: how many there are, which is that of 1, and whether that is the form of 1 alone."""
-
-    size: int
-    singular: int
-    alone: bool
-
-
-def read_forms(header: str) -> Forms | None:
-    """Return the forms that a Plural-Forms header declares; None if it is missing or invalid."""
-    declared = _HEADER.search(header)
-    if not declared:
-        return None
-    try:
-        form_of = c2py(declared[2].strip())
-        forms = [int(form_of(number)) for number in range(COUNTED)]
-    except (ValueError, ZeroDivisionError, OverflowError, RecursionError):
-        return None
-    count = int(declared[1])
-    return Forms(count, forms[1], forms.count(forms[1]) == 1) if max(forms) < count <= COUNTED else None
-
-
-def plural_rule(language: str) -> PluralRule | None:
-    """Return the rule of a language by its code, with a region (`pt_BR`) if that has a rule of its own."""
-    parts = re.split(r"[-_@.]", language.lower())
-    return _RULES.get("_".join(parts[:2])) or _RULES.get(parts[0])
-
-
-_SLAVIC = "n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2"
-_ONE, _TWO = ("one", "other"), ("one", "few", "other")
-_BY_RULE: Mapping[PluralRule, str] = {
-    PluralRule(("other",), "0"): "bo dz id ja km ko lo ms my th vi wo yo zh",
-    PluralRule(
-        _ONE, "(n != 1)"
-    ): "af an ast az bg bn ca da de el en eo es et eu fi fo fur fy gl gu ha hu hy ia it ka kk "
-    "kn ks ku ky lb ml mn mr nb ne nl nn no nso or pa pap ps pt rm sd so sq st sv sw ta te tk tr ts ug ur ve xh yi zu",
-    PluralRule(_ONE, "(n > 1)"): "ak am br fa fil fr hi ln mg oc pt_br si ti tl uz wa",
-    PluralRule(_ONE, "(n%10!=1 || n%100==11)"): "is mk",
-    PluralRule(("one", "few", "many"), f"(n%10==1 && n%100!=11 ? 0 : {_SLAVIC})"): "be ru uk",
-    PluralRule(_TWO, f"(n%10==1 && n%100!=11 ? 0 : {_SLAVIC})"): "bs hr sh sr",
-    PluralRule(("one", "few", "many"), f"(n==1 ? 0 : {_SLAVIC})"): "csb pl szl",
-    PluralRule(_TWO, "(n==1) ? 0 : (n>=2 && n<=4) ? 1 : 2"): "cs sk",
-    PluralRule(_TWO, "(n%10==1 && n%100!=11 ? 0 : n%10>=2 && (n%100<10 || n%100>=20) ? 1 : 2)"): "lt",
-    PluralRule(("one", "other", "zero"), "(n%10==1 && n%100!=11 ? 0 : n != 0 ? 1 : 2)"): "lv",
-    PluralRule(_TWO, "(n==1 ? 0 : (n==0 || (n%100 > 0 && n%100 < 20)) ? 1 : 2)"): "mo ro",
-    PluralRule(
-        ("one", "two", "few", "other"), "(n%100==1 ? 0 : n%100==2 ? 1 : n%100==3 || n%100==4 ? 2 : 3)"
-    ): "dsb hsb sl",
-    PluralRule(("one", "two", "other"), "(n==1 ? 0 : n==2 ? 1 : 2)"): "he iw se",
-    PluralRule(("one", "two", "few", "many", "other"), "(n==1 ? 0 : n==2 ? 1 : n<7 ? 2 : n<11 ? 3 : 4)"): "ga",
-    PluralRule(
-        ("one", "two", "few", "other"), "(n==1 || n==11) ? 0 : (n==2 || n==12) ? 1 : (n > 2 && n < 20) ? 2 : 3"
-    ): "gd",
-    PluralRule(
-        ("one", "few", "many", "other"),
-        "(n==1 ? 0 : n==0 || (n%100>1 && n%100<11) ? 1 : (n%100>10 && n%100<20) ? 2 : 3)",
-    ): "mt",
-    PluralRule(
-        ("zero", "one", "two", "few", "many", "other"),
-        "(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5)",
-    ): "ar",
-    PluralRule(
-        ("zero", "one", "two", "few", "many", "other"),
-        "(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n==3 ? 3 : n==6 ? 4 : 5)",
-    ): "cy",
-}
-_RULES = {code: rule for rule, codes in _BY_RULE.items() for code in codes.split()}
-
 
 ORDERS = {b"\xde\x12\x04\x95": "<", b"\x95\x04\x12\xde": ">"}  # of bytes in a .mo, by how it begins
 PO_ERROR = re.compile(r"\(line (\d+)\)(?:: (.*))?")
@@ -113,11 +29,14 @@ _CHARSET = re.compile(r"charset=([\w.:-]+)", re.ASCII)
 
 
 class MessageCatalogue(NamedTuple):
-    """The messages of a file as polib has them, and what its header says: the languages, and the plural form for 1."""
+    """The messages of a file as polib has them, and what its header says: the languages, the plural form for 1, and
+    numbers that tell other forms apart, by form.
+    """
 
     entries: Sequence[Any]
     languages: tuple[str, str]
     singular: int
+    numbers: Mapping[int, int]
 
 
 def read(path: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
@@ -129,6 +48,17 @@ def read(path: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
     places = matched(names, catalogue.languages, shown(path))
     for unit in units(catalogue):
         yield unit._replace(texts=tuple(unit.texts[place] for place in places))
+
+
+def put_numbers(units: Iterator[TranslationUnit]) -> Iterator[TranslationUnit]:
+    """Yield units with a number in the place of the placeholder in each text, if they are plural forms that only a
+    number tells apart, and source and target have such a placeholder. Other texts without one are left out.
+    """
+    for unit in units:
+        numbered = [put_number(text, unit.number) if unit.number is not None else None for text in unit.texts]
+        if numbered[0] and numbered[-1] and numbered[0].placeholder == numbered[-1].placeholder:
+            unit = unit._replace(texts=tuple(one.text if one else "" for one in numbered))
+        yield unit
 
 
 def languages(path: str, wanted: Sequence[str]) -> Columns:
@@ -159,7 +89,8 @@ def units(catalogue: MessageCatalogue) -> Iterator[TranslationUnit]:
         forms = [unescaped(entry.msgstr_plural[number]) for number in sorted(entry.msgstr_plural)] or [target]
         for number, form in enumerate(forms):
             text = source if number == catalogue.singular and len(forms) > 1 else plural
-            yield TranslationUnit((cell(text), cell(form)), state, context, plural=True)
+            example = catalogue.numbers.get(number)
+            yield TranslationUnit((cell(text), cell(form)), state, context, plural=True, number=example)
 
 
 def open_catalogue(path: str) -> MessageCatalogue:
@@ -257,10 +188,11 @@ def _unescape(code: str) -> str:
     return chr(int(code, 8)) if code.isdigit() else {"a": "\a", "": "\\"}[code]
 
 
-def read_header(metadata: dict[str, str], path: str) -> tuple[tuple[str, str], int]:
-    """Return the languages, and the plural form for 1."""
+def read_header(metadata: dict[str, str], path: str) -> tuple[tuple[str, str], int, Mapping[int, int]]:
+    """Return the languages, the plural form for 1, and numbers that tell other forms apart."""
     source, target = (metadata.get(key, UNSAID).strip() for key in ("X-Source-Language", "Language"))
     name, folders = Path(path).name.partition(".")[0], Path(path).parts[-3:-2]
     guesses = (guess for guess in (target, name, *folders) if is_language(guess))
     forms = read_forms(metadata.get("Plural-Forms", ""))
-    return (source, next(guesses, UNSAID)), forms.singular if forms else 0
+    singular, numbers = (forms.singular, example_numbers(forms)) if forms else (0, {})
+    return (source, next(guesses, UNSAID)), singular, numbers

@@ -21,7 +21,7 @@ def read(path: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
     """
     source, *further, target = names
     units = catalogues.read(path, (source, target))
-    return add(units, [read_texts(path, target, name) for name in further]) if further else units
+    return catalogues.put_numbers(add(units, [read_texts(path, target, name) for name in further]))
 
 
 def add(units: Iterator[TranslationUnit], further: Sequence[Texts]) -> Iterator[TranslationUnit]:

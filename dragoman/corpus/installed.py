@@ -44,7 +44,7 @@ def read(
         try:
             own = catalogues.units(catalogues.open_catalogue(str(path)))
             further = [further_languages.read_texts(str(path), language, other) for other in also]
-            units = list(further_languages.add(own, further))
+            units = list(catalogues.put_numbers(further_languages.add(own, further)))
         except UserError as error:
             damaged.append(str(error))
             continue

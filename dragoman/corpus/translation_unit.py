@@ -25,6 +25,7 @@ class TranslationUnit(NamedTuple):
     state: TranslationState = TranslationState.GOOD
     context: str = ""  # distinguishes it from other units with the same source
     plural: bool = False  # whether it is a plural form
+    number: int | None = None  # one of this plural form, if the source alone does not tell which form is meant
     marked: bool = False  # whether inline codes that say nothing of themselves are in the texts as marks, such as {1}
 
 

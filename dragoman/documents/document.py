@@ -70,6 +70,10 @@ class Document(ABC):
         """
         return None
 
+    def count(self, translated: Sequence[TranslatedText]) -> tuple[int, int]:
+        """Return how many texts have a translation, and how many there are."""
+        return sum(translation.complete for translation in translated), len(translated)
+
     @abstractmethod
     def written(self, translated: Sequence[TranslatedText]) -> bytes:
         """The file with translations of its lines, in their order. One that lacks a part of it stays."""

@@ -4,19 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from dragoman.corpus.catalogues import (
-    BACKSLASH,
-    Forms,
-    decode_po,
-    parse_po,
-    plural_rule,
-    read_forms,
-    read_header,
-    unescaped,
-)
+from dragoman.corpus.catalogues import BACKSLASH, decode_po, parse_po, read_header, unescaped
 from dragoman.corpus.cleaning import CREDITS
 from dragoman.corpus.further_languages import Texts
 from dragoman.corpus.naming import is_language, is_same_language, matched
+from dragoman.corpus.plural_forms import Forms, plural_rule, read_forms
+from dragoman.corpus.plural_numbers import PluralExample, example_numbers, put_number
 from dragoman.corpus.translation_unit import cell
 from dragoman.documents.document import Document, File
 from dragoman.documents.document_segment import DocumentSegment, ElementPlaceholders, lacks_placeholder
@@ -32,11 +25,19 @@ _ESCAPES = re.compile(rf"{BACKSLASH}(?:(?:033|x1[bB]|e){_COLOR}|[0-7]{{1,3}}|x[0
 
 
 class UntranslatedMessage(NamedTuple):
-    """A message without a translation, or one form of its plural without one."""
+    """A message without a translation, or one form of its plural without one. If only a number tells which form is
+    meant, `text` has one, `numbered`.
+    """
 
     entry: Any  # of polib
     form: int | None
     text: str
+    numbered: PluralExample | None = None
+
+    @property
+    def place(self) -> tuple[int, int | None]:
+        """What a translation is of: a line of the file, and the form."""
+        return self.entry.linenum, self.form
 
 
 class PoDocument(Document):
@@ -57,16 +58,19 @@ class PoDocument(Document):
         self.lines = [_line(gap.text) for gap in self._gaps]
 
     def further_texts(self, texts: Texts) -> Sequence[str]:
-        contexts = (unescaped(gap.entry.msgctxt or "") for gap in self._gaps)
-        keys = ((context, cell(unescaped(gap.text))) for context, gap in zip(contexts, self._gaps, strict=True))
-        return [_line(texts.get(key, "")).text for key in keys]
+        return [_line(_further_text(gap, texts)).text for gap in self._gaps]
+
+    def count(self, translated: Sequence[TranslatedText]) -> tuple[int, int]:
+        pairs = zip(self._gaps, translated, strict=True)
+        complete = {gap.place for gap, translation in pairs if translation.complete}
+        return len(complete), len({gap.place for gap in self._gaps})
 
     def _check_languages(self, file: File) -> None:
         """UserError if the header names other languages. One that names none, or the source language although nothing
         is translated yet, gets the target language.
         """
         header = self._file.metadata
-        (of, to), _ = read_header(header, file.name)
+        (of, to), *_ = read_header(header, file.name)
         source, target = file.languages
         if not of and is_same_language(to, source) and not any(_is_begun(entry) for entry in self._file):
             header["Language"] = to = ""
@@ -81,13 +85,17 @@ class PoDocument(Document):
             yield from [UntranslatedMessage(entry, None, entry.msgid)] if not entry.msgstr.strip() else []
             return
         forms: dict[int, str] = entry.msgstr_plural
-        count, singular, alone = self._forms or Forms(max([1, *forms]) + 1, 0, alone=True)
-        for form in range(count):
+        declared = self._forms or Forms(max([1, *forms]) + 1, 0, alone=True)
+        numbers = example_numbers(declared)
+        for form in range(declared.size):
             if not forms.get(form, "").strip():
-                one = (
-                    form == singular and count > 1 and (alone or not lacks_placeholder(entry.msgid, entry.msgid_plural))
-                )
-                yield UntranslatedMessage(entry, form, entry.msgid if one else entry.msgid_plural)
+                is_singular = form == declared.singular and declared.size > 1
+                if is_singular and (declared.alone or not lacks_placeholder(entry.msgid, entry.msgid_plural)):
+                    yield UntranslatedMessage(entry, form, entry.msgid)
+                    continue
+                if form in numbers and (numbered := put_number(entry.msgid_plural, numbers[form])):
+                    yield UntranslatedMessage(entry, form, numbered.text, numbered)
+                yield UntranslatedMessage(entry, form, entry.msgid_plural)  # if the number gets lost
 
     def _read_forms(self, target: str) -> Forms | None:
         """Return the forms of plurals, which the header declares afterwards; None if nothing is known of them."""
@@ -102,9 +110,10 @@ class PoDocument(Document):
     def _comment(self, translated: Sequence[TranslatedText]) -> None:
         """Write the confidence of each new translation, of a plural that of its least sure form, in a comment."""
         qualities: dict[int, float] = {}  # by the place of the message
-        for (entry, _, _), translation in zip(self._gaps, translated, strict=True):
+        for gap, translation in zip(self._gaps, translated, strict=True):
+            line = gap.entry.linenum
             if translation.complete and translation.quality is not None:
-                qualities[entry.linenum] = min(translation.quality, qualities.get(entry.linenum, 1.0))
+                qualities[line] = min(translation.quality, qualities.get(line, 1.0))
         for entry in self._file:
             if entry.linenum in qualities:
                 comments = [entry.tcomment, CONFIDENCE.format(qualities[entry.linenum])]
@@ -117,10 +126,18 @@ class PoDocument(Document):
                 del texts[form]
 
     def written(self, translated: Sequence[TranslatedText]) -> bytes:
-        for (entry, form, _), line, translation in zip(self._gaps, self.lines, translated, strict=True):
-            if not translation.complete:
+        done: set[tuple[int, int | None]] = set()
+        for gap, line, translation in zip(self._gaps, self.lines, translated, strict=True):
+            entry, form = gap.entry, gap.form
+            if not translation.complete or gap.place in done:
                 continue
             text = _CONTROLS.sub("", line.written(translation))
+            if gap.numbered:
+                restored = gap.numbered.restore(text)
+                if restored is None:
+                    continue
+                text = restored
+            done.add(gap.place)
             if form is None:
                 entry.msgstr = text
             else:
@@ -134,6 +151,16 @@ class PoDocument(Document):
         if not self._headed:
             written = written.removeprefix("#\n")  # which polib writes for a header that is empty
         return written.replace("\n", self._line).encode()
+
+
+def _further_text(gap: UntranslatedMessage, texts: Texts) -> str:
+    """Return the text of a message in another language, with the same number; empty if that is not possible."""
+    plain = gap.numbered.restore(gap.text) if gap.numbered else gap.text
+    text = texts.get((unescaped(gap.entry.msgctxt or ""), cell(unescaped(plain or ""))), "")
+    if not gap.numbered:
+        return text
+    numbered = put_number(text, int(gap.numbered.number))
+    return numbered.text if numbered else ""
 
 
 def _is_begun(entry: Any) -> bool:

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from dragoman.corpus.catalogues import plural_rule, read_forms
 from dragoman.corpus.naming import is_same_language
 from dragoman.corpus.objects import parse_json
+from dragoman.corpus.plural_forms import plural_rule, read_forms
 from dragoman.documents.document import Document, File
 from dragoman.documents.document_segment import join_surrogates, lacks_placeholder
 from dragoman.documents.html import label

@@ -4,22 +4,24 @@ from gettext import c2py
 
 import pytest
 
-from dragoman.corpus import catalogues
-from dragoman.corpus.catalogues import Forms, plural_rule, read_forms
+from dragoman.corpus import plural_forms
 from dragoman.corpus.naming import is_language
+from dragoman.corpus.plural_forms import Forms, plural_rule, read_forms
 
 
 def test_every_rule_selects_each_of_its_forms() -> None:
-    for code, rule in catalogues._RULES.items():
+    for code, rule in plural_forms._RULES.items():
         form_of = c2py(rule.expression)
-        forms = [form_of(number) for number in range(catalogues.COUNTED)]
+        forms = [form_of(number) for number in range(plural_forms.COUNTED)]
         assert set(forms) == set(range(len(rule.categories))), code
         assert rule.categories[forms[1]] == ("one" if len(rule.categories) > 1 else "other"), code
-        assert read_forms(rule.header) == Forms(len(rule.categories), forms[1], forms.count(forms[1]) == 1)
+        assert read_forms(rule.header) == Forms(
+            len(rule.categories), forms[1], forms.count(forms[1]) == 1, tuple(forms)
+        )
 
 
 def test_most_languages_have_a_rule_and_regions_have_that_of_their_language() -> None:
-    assert sum(map(is_language, catalogues._RULES)) > 90
+    assert sum(map(is_language, plural_forms._RULES)) > 90
     assert plural_rule("de_AT") == plural_rule("de") == plural_rule("DE-x-y") == plural_rule("de@informal")
     assert plural_rule("pt") != plural_rule("pt_BR") == plural_rule("pt-br") == plural_rule("fr")
     assert plural_rule("tlh") is plural_rule("") is None

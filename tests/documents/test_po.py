@@ -76,7 +76,7 @@ def filled(catalogue: PoDocument, lacking: Sequence[str] = ()) -> str:
 
 def test_what_is_not_translated_is_filled_and_nothing_else(place: Path) -> None:
     catalogue = read(place)
-    assert [line.text for line in catalogue.lines] == ["save", "\ntwo \nlines\n", "%d file", "%d files"]
+    assert [line.text for line in catalogue.lines] == ["save", "\ntwo \nlines\n", "%d file", "5 files", "%d files"]
     text = filled(catalogue)
     before, after = polib.pofile(str(place)), polib.pofile(text)
     assert after.metadata == {**before.metadata, "Content-Type": "text/plain; charset=UTF-8"}
@@ -179,6 +179,24 @@ def test_a_plural_without_any_form_gets_two_where_nothing_is_known_of_the_langua
     assert polib.pofile(filled(catalogue))[0].msgstr_plural == {0: "<one>", 1: "<many>"}
 
 
+def test_forms_that_a_number_tells_apart_are_translated_with_one() -> None:
+    """With the placeholder instead, if the number gets lost."""
+    forms = 'msgid ""\nmsgstr "Plural-Forms: nplurals=3; plural=(n==1) ? 0 : (n>=2 && n<=4) ? 1 : 2;\\n"\n\n'
+    message = 'msgctxt "menu"\nmsgid "%d _cow"\nmsgid_plural "%d _cows"\nmsgstr[0] ""\nmsgstr[1] ""\nmsgstr[2] ""\n'
+    catalogue = PoDocument(File("cs.po", f"{forms}{message}".encode(), ("en", "cs")))
+    assert [line.text for line in catalogue.lines] == ["%d _cow", "2 _cows", "%d _cows", "5 _cows", "%d _cows"]
+    further = catalogue.further_texts({("menu", "%d _cows"): "%d vaches"})
+    assert further == ["", "2 vaches", "%d vaches", "5 vaches", "%d vaches"]
+    texts = ["%d kráva", "2 krávy", "x", "pět krav", "%d krav"]
+    translated = [
+        TranslatedText(split_text(line.text, "en", sentences=False), (TranslatedSentence(text),))
+        for line, text in zip(catalogue.lines, texts, strict=True)
+    ]
+    assert catalogue.count(translated) == (3, 3)
+    (entry,) = polib.pofile(catalogue.written(translated).decode())
+    assert entry.msgstr_plural == {0: "%d kráva", 1: "%d krávy", 2: "%d krav"}
+
+
 def test_accelerators_of_labels_are_carried_over() -> None:
     text = 'msgid ""\nmsgstr ""\n"Language: fr\\n"\n\nmsgid "_Save &amp; close"\nmsgstr ""\n'
     catalogue = PoDocument(File("x.po", text.encode(), ("en", "fr")))
@@ -205,7 +223,7 @@ def test_a_header_that_names_no_language_gets_the_target_language() -> None:
 
 
 def test_a_message_without_a_translation_of_every_line_stays_as_it_is(place: Path) -> None:
-    after = polib.pofile(filled(read(place), ["save", "lines", "%d files"]))
+    after = polib.pofile(filled(read(place), ["save", "lines", "5 files", "%d files"]))
     assert [entry.msgstr for entry in after[2:4]] == ["", ""]
     assert not after[3].flags
     assert after[4].msgstr_plural == {0: "<%d file>", 1: "%d soubory", 2: ""}
