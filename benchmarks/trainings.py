@@ -32,7 +32,7 @@ class Table(NamedTuple):
     folder: str
     data: str
     epochs: int | None
-    first: tuple[tuple[str, ...], ...] = ()
+    first: tuple[tuple[str, ...], ...] | Callable[[argparse.Namespace], tuple[tuple[str, ...], ...]] = ()
     flags: Mapping[str, str] = MappingProxyType({})
 
 
@@ -71,8 +71,9 @@ def main(
         keep_options(options.folder, data=options.data, **({"epochs": options.epochs} if table.epochs else {}))
         failed = 0
         todo = [row.name for row in chosen if not result(row, options).is_file()]
-        remaining = [name for name in todo if not any(name in group for group in table.first)]
-        for group in (*table.first, remaining):
+        first = table.first(options) if callable(table.first) else table.first
+        remaining = [name for name in todo if not any(name in group for group in first)]
+        for group in (*first, remaining):
             wave = [name for name in todo if name in group]
             failed += apart(table.module, {name: ["--row", name, *rest] for name in wave}, options.workers, console)
         if done := [row for row in chosen if result(row, options).is_file()]:
