@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dragoman.corpus.examples import Pair, read_texts
-from dragoman.corpus.translation_memory import FuzzyMemory
+from dragoman.corpus.translation_memory import NearestMemory
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import punctuation
 
@@ -54,7 +54,7 @@ def texts(places: Sequence[str]) -> Iterator[str]:
             yield from row
 
 
-def answered(memory: FuzzyMemory, queries: Sequence[str]) -> Answers:
+def answered(memory: NearestMemory, queries: Sequence[str]) -> Answers:
     answers = Answers([], [], [])
     for query in queries:
         began, busy = time.perf_counter(), time.process_time()
@@ -106,7 +106,7 @@ def main(arguments: list[str] | None = None) -> None:
     queries = random.Random(1).sample(unique_queries, min(options.count, len(unique_queries)))
     began = time.process_time()
     pairs = (Pair(source, str(number)) for number, source in enumerate(sources))
-    memory = FuzzyMemory(pairs, normalize, punctuation, threshold=THRESHOLD)
+    memory = NearestMemory(pairs, normalize, punctuation, threshold=THRESHOLD)
     seconds = time.process_time() - began
     size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     answers = answered(memory, queries)

@@ -35,7 +35,7 @@ from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus import formats
 from dragoman.corpus.examples import Pair, read_pairs
-from dragoman.corpus.translation_memory import FuzzyMemory
+from dragoman.corpus.translation_memory import NearestMemory
 from dragoman.evaluation.baselines import ANY
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.files.reading import existing, read_lines
@@ -211,7 +211,7 @@ def baselines(part: str, options: argparse.Namespace) -> dict[str, Score]:
 
 def nearest(pairs: Sequence[Pair], memory: Sequence[Pair]) -> Score:
     """Return the score of the translation of the most similar source."""
-    matcher = FuzzyMemory(memory, Normalizer(lowercase=False), punctuation, threshold=ANY)
+    matcher = NearestMemory(memory, Normalizer(lowercase=False), punctuation, threshold=ANY)
     return scored([next((match.translation for match in matcher.matches(pair.source)), "") for pair in pairs], pairs)
 
 

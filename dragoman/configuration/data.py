@@ -84,7 +84,7 @@ class DataConfig(Section):
     )
     translation_memory: Spec = Field(
         Spec("none"),
-        description="translation memory: targets of the most similar training pairs as an additional source, `memory`",
+        description="translation memory: targets of similar training pairs as sources (`memory`, `memory.2`, ...)",
     )
     noise: Spec = Field(
         Spec("none"), description="noise for denoising autoencoding, where target and source are the same text"

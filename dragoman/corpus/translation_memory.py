@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from heapq import nlargest
@@ -116,13 +119,19 @@ class Match(NamedTuple):
     source: str
 
 
+class SimilarSource(NamedTuple):
+    """A match, and the words of its source, each as a character."""
+
+    match: Match
+    words: str
+
+
 class NoMemory:
     """No translation memory."""
 
 
-@final
-class FuzzyMemory:
-    """The nearest sources by the mean of two similarities: of characters and of words. Each is
+class FuzzyMemory(ABC):
+    """Sources that are similar to a text, by the mean of two similarities: of characters and of words. Each is
 
         1 - (insertions + deletions) / (length of the one + length of the other)
 
@@ -136,9 +145,8 @@ class FuzzyMemory:
         pairs: Iterable[Pair],
         normalize: Normalizer,
         tokenize: Pretokenizer,
-        *,
-        threshold: Annotated[float, Field(gt=0, le=1)] = 0.5,
-        count: Annotated[int, Field(ge=1, le=MOST_RECALLED)] = 1,
+        threshold: float,
+        count: int,
     ) -> None:
         self._normalize = normalize
         self._tokenize = tokenize
@@ -156,24 +164,33 @@ class FuzzyMemory:
         return len(self._sources)
 
     def matches(self, text: str, without: str | None = None) -> list[Match]:
-        """At most `count` different translations of sources that reach the threshold, the most similar first. The pair
-        of this text with the translation `without` (but for spaces and letter case) is left out, wherever it stands.
+        """At most `count` different translations of sources that reach the threshold. The pair of this text with the
+        translation `without` (but for spaces and letter case) is left out, wherever it stands.
         """
         source = self._compared(text)
-        words = self._by_words(source)
         if not source or len(source) > LONGEST:
             return []
+        words = self._by_words(source)
+        return self._choose(words, self._candidates(source, words, without))
+
+    @abstractmethod
+    def _choose(self, words: str, candidates: Iterator[SimilarSource]) -> list[Match]:
+        """Return at most `count` of the candidates for a text with these words."""
+
+    def _candidates(self, source: str, words: str, without: str | None) -> Iterator[SimilarSource]:
+        """Yield candidates with different translations that reach the threshold, the most similar first."""
         rows, scores = self._scored(source, words)
-        matches: dict[str, Match] = {}
+        translations = set[str]()
         for place in np.argsort(-scores, kind="stable"):
             row, score = rows[place], float(scores[place])
             target = self._targets[row]
-            if len(matches) == self._count or score < self._threshold:
-                break
+            if score < self._threshold:
+                return
             if without is not None and self._sources[row] == source and _alike(target, without):
                 continue
-            matches.setdefault(target, Match(target, score, self._sources[row]))
-        return list(matches.values())
+            if target not in translations:
+                translations.add(target)
+                yield SimilarSource(Match(target, score, self._sources[row]), self._words[row])
 
     def exact(self, text: str) -> str | None:
         """Return the first translation of an identical source; None if there is none."""
@@ -195,6 +212,69 @@ class FuzzyMemory:
     def _by_words(self, text: str) -> str:
         """Each word as a character; all words that the memory does not have as the same one, which is in no source."""
         return "".join(chr(self._numbers.get(word, 0)) for word in _split(text, self._tokenize))
+
+
+@final
+class NearestMemory(FuzzyMemory):
+    """The most similar sources, in the order of their similarity."""
+
+    def __init__(
+        self,
+        pairs: Iterable[Pair],
+        normalize: Normalizer,
+        tokenize: Pretokenizer,
+        *,
+        threshold: Annotated[float, Field(gt=0, le=1)] = 0.5,
+        count: Annotated[int, Field(ge=1, le=MOST_RECALLED)] = 1,
+    ) -> None:
+        super().__init__(pairs, normalize, tokenize, threshold, count)
+
+    def _choose(self, words: str, candidates: Iterator[SimilarSource]) -> list[Match]:
+        return [candidate.match for candidate in islice(candidates, self._count)]
+
+
+@final
+class CoveringMemory(FuzzyMemory):
+    """Sources that complement each other: the most similar one, and then, again and again, the one that covers most
+    words of the text that none has covered yet, by their inverse document frequencies
+
+        log(1 + sources / sources with the word)
+
+    and of equally good ones the most similar, as long as one covers any (greedy maximization of a submodular coverage).
+    """
+
+    def __init__(
+        self,
+        pairs: Iterable[Pair],
+        normalize: Normalizer,
+        tokenize: Pretokenizer,
+        *,
+        threshold: Annotated[float, Field(gt=0, le=1)] = 0.5,
+        count: Annotated[int, Field(ge=2, le=MOST_RECALLED)],
+    ) -> None:
+        super().__init__(pairs, normalize, tokenize, threshold, count)
+        self._frequencies = Counter(chain.from_iterable(map(set, self._words)))
+
+    def _choose(self, words: str, candidates: Iterator[SimilarSource]) -> list[Match]:
+        left = {word: math.log1p(len(self) / self._frequencies[word]) for word in words if word in self._frequencies}
+        matches = list[Match]()
+        by_cover = dict[frozenset[str], Match]()  # the most similar one of those that have the same words of the text
+        for candidate in candidates:
+            cover = frozenset(left.keys() & candidate.words)
+            if not matches:
+                matches.append(candidate.match)
+                covered = cover
+            by_cover.setdefault(cover, candidate.match)
+        while matches and len(matches) < self._count:
+            for word in covered:
+                left.pop(word, None)
+            # Exact sums: the order of a set must not decide between equal ones.
+            gains = {cover: math.fsum(left[word] for word in cover if word in left) for cover in by_cover}
+            covered = max(gains, key=gains.__getitem__)
+            if not gains[covered]:
+                break
+            matches.append(by_cover[covered])
+        return matches
 
 
 def most_similar(
@@ -263,4 +343,4 @@ def distinct(pairs: Iterable[Pair]) -> Iterator[Pair]:
     return iter(dict.fromkeys(pair for pair in pairs if all(text.strip() for text in pair)))
 
 
-MEMORIES = {"none": NoMemory, "nearest": FuzzyMemory}
+MEMORIES = {"none": NoMemory, "nearest": NearestMemory, "covering": CoveringMemory}

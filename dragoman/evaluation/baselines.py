@@ -13,7 +13,7 @@ from dragoman.configuration.data import DataConfig
 from dragoman.configuration.messages import figure
 from dragoman.corpus.examples import Example, Pair, read_examples
 from dragoman.corpus.sample import spread
-from dragoman.corpus.translation_memory import FuzzyMemory
+from dragoman.corpus.translation_memory import NearestMemory
 from dragoman.evaluation.metrics.metric import Score
 from dragoman.evaluation.metrics.table import METRICS, higher_is_better
 from dragoman.text.normalizer import Normalizer
@@ -112,7 +112,7 @@ def measure(data: DataConfig, text: TextConfig, metrics: Sequence[Spec], dev: Se
 class _Memory:
     """A translation memory of `kept` of the training pairs."""
 
-    index: FuzzyMemory
+    index: NearestMemory
     kept: int
     pairs: int
 
@@ -122,7 +122,7 @@ def _memory(data: DataConfig, text: TextConfig) -> _Memory:
     examples = read_examples(data.train, texts, data.target)
     pairs, count = spread((Pair(str(example.sources[0]), example.target) for example in examples), SOURCES)
     normalize = Normalizer(lowercase=text.source.lowercase)
-    index = FuzzyMemory(pairs, normalize, PRETOKENIZERS[text.source.pretokenizer], threshold=ANY)
+    index = NearestMemory(pairs, normalize, PRETOKENIZERS[text.source.pretokenizer], threshold=ANY)
     return _Memory(index, len(pairs), count)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.corpus.examples import Pair
-from dragoman.corpus.translation_memory import FuzzyMemory, Match
+from dragoman.corpus.translation_memory import Match, NearestMemory
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import punctuation
 
@@ -28,7 +28,7 @@ class Index(NamedTuple):
     source as it is in the database, by how it is compared.
     """
 
-    nearest: FuzzyMemory
+    nearest: NearestMemory
     written: dict[str, str]
     last: int
     total: int
@@ -38,7 +38,7 @@ class Index(NamedTuple):
         """The index of the numbers and sources of corrections."""
         sources = [source for _, source in rows]
         pairs = [Pair(source, source) for source in sources]
-        nearest = FuzzyMemory(pairs, NORMALIZE, punctuation, threshold=threshold, count=COUNT)
+        nearest = NearestMemory(pairs, NORMALIZE, punctuation, threshold=threshold, count=COUNT)
         written = {NORMALIZE(source).strip(): source for source in sources}
         return cls(nearest, written, rows[-1][0] if rows else 0, total)
 

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import memory
 from dragoman.corpus.examples import Pair
-from dragoman.corpus.translation_memory import FuzzyMemory
+from dragoman.corpus.translation_memory import NearestMemory
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import punctuation
 from tests import toy
@@ -22,7 +22,7 @@ def test_nothing_is_missed_in_a_small_memory(tmp_path: Path, capsys: pytest.Capt
 
 def test_brute_force_finds_the_best_mean_of_both_similarities() -> None:
     sources = ["open the file", "open file", "file", "opens the files", "close"]
-    nearest = FuzzyMemory(
+    nearest = NearestMemory(
         (Pair(source, source) for source in sources), Normalizer(lowercase=False), punctuation, threshold=0.01
     )
     queries = ["open a file", "the files", "closed"]

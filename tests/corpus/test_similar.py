@@ -9,7 +9,7 @@ from rapidfuzz.distance import Indel
 
 from dragoman.corpus import translation_memory
 from dragoman.corpus.examples import Pair
-from dragoman.corpus.translation_memory import FuzzyMemory, most_similar
+from dragoman.corpus.translation_memory import NearestMemory, most_similar
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import PRETOKENIZERS
 
@@ -28,7 +28,7 @@ def test_they_are_those_of_the_definition(portion: int, monkeypatch: pytest.Monk
     monkeypatch.setattr(translation_memory, "PORTION", portion)
     pairs_of_corpus, texts = pairs(200), ["The old cat sees a dog", "garden", "xyz"]
     results = most_similar(iter(pairs_of_corpus), texts, 3, NORMALIZE, TOKENIZE)
-    index = FuzzyMemory(pairs_of_corpus, NORMALIZE, TOKENIZE, threshold=1e-6, count=3)
+    index = NearestMemory(pairs_of_corpus, NORMALIZE, TOKENIZE, threshold=1e-6, count=3)
     for text, matches in zip(texts, results, strict=True):
         text = text.lower()
         by_target: dict[str, float] = {}

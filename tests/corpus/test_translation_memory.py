@@ -1,5 +1,6 @@
 """The translation memory against brute force, and what it leaves out."""
 
+import math
 import random
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from rapidfuzz.distance import Indel
 
 from dragoman.corpus import translation_memory
 from dragoman.corpus.examples import Pair, read_pairs
-from dragoman.corpus.translation_memory import FuzzyMemory, Match
+from dragoman.corpus.translation_memory import CoveringMemory, Match, NearestMemory
 from dragoman.text.normalizer import Normalizer
 from dragoman.text.pretokenizer import punctuation
 
@@ -19,8 +20,12 @@ SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".joi
 NORMALIZE = Normalizer(lowercase=False)
 
 
-def nearest(pairs: list[tuple[str, str]], *, threshold: float = 0.5, count: int = 1) -> FuzzyMemory:
-    return FuzzyMemory((Pair(*pair) for pair in pairs), NORMALIZE, punctuation, threshold=threshold, count=count)
+def nearest(pairs: list[tuple[str, str]], *, threshold: float = 0.5, count: int = 1) -> NearestMemory:
+    return NearestMemory((Pair(*pair) for pair in pairs), NORMALIZE, punctuation, threshold=threshold, count=count)
+
+
+def covering(pairs: list[tuple[str, str]], *, threshold: float = 0.5, count: int = 2) -> CoveringMemory:
+    return CoveringMemory((Pair(*pair) for pair in pairs), NORMALIZE, punctuation, threshold=threshold, count=count)
 
 
 def similarity(one: str, other: str) -> float:
@@ -39,6 +44,45 @@ def test_matches_are_those_of_brute_force(sources: list[str], query: str, count:
     best = sorted((match for match in scored if match[0] >= 0.3), reverse=True)[:count]
     assert [match.translation for match in matches] == [f"t{-number}" for _, number in best]
     assert [match.score for match in matches] == pytest.approx([score for score, _ in best])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(SENTENCES, min_size=1, max_size=40), SENTENCES, st.integers(2, 4))
+def test_covering_matches_are_those_of_brute_force(sources: list[str], query: str, count: int) -> None:
+    distinct = list(dict.fromkeys(sources))
+    pairs = [(source, f"t{number}") for number, source in enumerate(distinct)]
+    matches = covering(pairs, threshold=0.2, count=count).matches(query)
+    rest = [number for number, source in enumerate(distinct) if similarity(query, source) >= 0.2]
+    rest.sort(key=lambda number: (-similarity(query, distinct[number]), number))
+    wanted, uncovered = rest[:1], set(query.split()).difference(*(distinct[number].split() for number in rest[:1]))
+    while len(wanted) < count:
+        gains = [sum(rarity(word, distinct) for word in uncovered & set(distinct[number].split())) for number in rest]
+        if not any(gains):
+            break
+        best = next(number for number, gain in zip(rest, gains, strict=True) if gain > max(gains) - 1e-9)
+        wanted.append(best)
+        uncovered -= set(distinct[best].split())
+    assert [match.translation for match in matches] == [f"t{number}" for number in wanted]
+
+
+def rarity(word: str, sources: list[str]) -> float:
+    """The inverse document frequency of a word."""
+    return math.log(1 + len(sources) / sum(word in source.split() for source in sources))
+
+
+def test_a_covering_match_adds_words_where_a_nearest_one_repeats_them() -> None:
+    pairs = [("open the old image", "1"), ("open the new image", "2"), ("save all masks", "3"), ("open all masks", "4")]
+    query = "open the big old image, save masks"
+    assert [match.translation for match in nearest(pairs, threshold=0.3, count=2).matches(query)] == ["1", "2"]
+    assert [match.translation for match in covering(pairs, threshold=0.3, count=3).matches(query)] == ["1", "3"]
+    assert covering(pairs, threshold=0.3).matches("close") == []
+    assert [match.score for match in covering(pairs).matches("open the old image")] == [1]
+
+
+def test_a_pair_is_no_covering_answer_to_itself() -> None:
+    memory = covering([("open it", "öffne es"), ("open", "auf"), ("save it", "sichere es")], threshold=0.2)
+    assert [match.translation for match in memory.matches("open it", without="Öffne es")] == ["auf", "sichere es"]
+    assert [match.translation for match in memory.matches("open it")] == ["öffne es"]
 
 
 def test_of_many_sources_a_nearest_one_is_rarely_missed(monkeypatch: pytest.MonkeyPatch) -> None:

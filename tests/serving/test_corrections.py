@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dragoman.corpus.examples import Pair
-from dragoman.corpus.translation_memory import FuzzyMemory
+from dragoman.corpus.translation_memory import NearestMemory
 from dragoman.errors import UserError
 from dragoman.serving.corrections import Correction, Corrections, NotKeptError, TranslationRecord
 
@@ -118,11 +118,11 @@ def test_similar_sentences_are_indexed_again_when_corrections_change_and_not_for
     """By other servers, too, and where a new correction takes the number of one that was removed."""
     built: list[int] = []
 
-    def counted(pairs: list[Pair], *rest: Any, **options: Any) -> FuzzyMemory:
+    def counted(pairs: list[Pair], *rest: Any, **options: Any) -> NearestMemory:
         built.extend([len(pairs)] if pairs else [])
-        return FuzzyMemory(pairs, *rest, **options)
+        return NearestMemory(pairs, *rest, **options)
 
-    monkeypatch.setattr("dragoman.serving.similar.FuzzyMemory", counted)
+    monkeypatch.setattr("dragoman.serving.similar.NearestMemory", counted)
     one, other = Corrections(tmp_path / "db", threshold=0.7), Corrections(tmp_path / "db", threshold=0.7)
     one.add(PAIR, Correction("the red car stops here", "la voiture"))
 

@@ -179,10 +179,11 @@ def test_a_message_of_several_lines_is_found_as_a_whole(corpus: Path, tmp_path: 
             "data.translation_memory": "nearest",
         },
         {"data.translation_memory": {"kind": "nearest", "count": 2}, "model.combination": "sum"},
+        {"data.translation_memory": {"kind": "covering", "count": 2}, "model.combination": "sum"},
         {"data.edits": "memory"},
         {**toy.SUBWORDS, "data.max_length": 60},
     ],
-    ids=["joined", "flat", "two", "edits", "subwords"],
+    ids=["joined", "flat", "two", "covering", "edits", "subwords"],
 )
 def test_every_way_to_read_several_sources_reads_a_memory(
     corpus: Path, tmp_path: Path, options: dict[str, object]
@@ -200,6 +201,25 @@ def test_every_way_to_read_several_sources_reads_a_memory(
     (scored,) = translator.score([f"{KEY} up"], ["un deux"])
     assert scored.sources[1].share.sum() > 0
     assert [source.text for source in scored.sources] == [source.text for source in near.sources]
+
+
+@pytest.mark.slow
+def test_neighbors_that_cover_a_source_are_read_one_by_one_or_in_a_batch(corpus: Path, tmp_path: Path) -> None:
+    memory = {"kind": "covering", "count": 2, "threshold": 0.3}
+    run = session.train(config(corpus, tmp_path / "run", data__translation_memory=memory), quiet=True).path
+    place = tmp_path / "more.tsv"
+    place.write_text("en\tfr\nodd one\tun\neven two\tdeux\neven two!\tsix\n", "utf-8")
+    translator = dragoman.load(run, translation_memory=place)
+    texts = ["odd one even two", "odd one", "xyz"]
+    batch = translator.translate(texts)
+    assert [[source.text for source in translation.sources[1:]] for translation in batch] == [
+        ["deux", "un"],
+        ["un", ""],
+        ["", ""],
+    ]
+    for text, translation in zip(texts, batch, strict=True):
+        (alone,) = translator.translate([text])
+        assert (alone.text, alone.sources[2].match) == (translation.text, translation.sources[2].match)
 
 
 @pytest.mark.slow
@@ -272,6 +292,8 @@ def test_the_commands(corpus: Path, tmp_path: Path, shell: Shell, golden: Golden
         ({"data.translation_memory": {"kind": "nearest", "threshold": 0}}, "data.translation_memory.threshold"),
         ({"data.translation_memory": {"kind": "nearest", "count": 11}}, "data.translation_memory.count"),
         ({"data.translation_memory": {"kind": "nearest", "count": "two"}}, "data.translation_memory.count"),
+        ({"data.translation_memory": "covering"}, "data.translation_memory.count"),
+        ({"data.translation_memory": {"kind": "covering", "count": 1}}, "data.translation_memory.count"),
         ({"data.source": ["en", "memory"]}, "data.source.1"),
         ({"data.source": ["en"], "data.features": ["en"]}, "data.translation_memory"),
         ({"data.source": "fr", "data.train": "a.tsv", "data.dev": "b.tsv"}, "data.translation_memory"),
