@@ -33,7 +33,7 @@ from benchmarks.trainings import Table, markdown, result, trained
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus.examples import Pair, read_pairs, read_texts
 from dragoman.corpus.tables import rows as table_rows
-from dragoman.corpus.translation_memory import FuzzyMemory
+from dragoman.corpus.translation_memory import NearestMemory
 from dragoman.evaluation.baselines import ANY
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf, Ter
 from dragoman.evaluation.significance import compare
@@ -171,7 +171,7 @@ def changed(text: str, reference: str) -> float:
 
 def nearest(pairs: Sequence[Pair], memory: Sequence[Pair]) -> list[str]:
     """Return the translation of the most similar source for each pair."""
-    matcher = FuzzyMemory(memory, Normalizer(lowercase=False), punctuation, threshold=ANY)
+    matcher = NearestMemory(memory, Normalizer(lowercase=False), punctuation, threshold=ANY)
     return [next((match.translation for match in matcher.matches(pair.source)), "") for pair in pairs]
 
 

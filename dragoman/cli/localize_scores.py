@@ -10,7 +10,7 @@ from dragoman.cli.streams import aligned, tell
 from dragoman.configuration.config import Config
 from dragoman.configuration.messages import figure
 from dragoman.corpus.examples import Example, read_examples, read_pairs
-from dragoman.corpus.translation_memory import FuzzyMemory
+from dragoman.corpus.translation_memory import NearestMemory
 from dragoman.evaluation.baselines import ANY
 from dragoman.evaluation.metrics.sacre import Bleu, Chrf
 from dragoman.evaluation.significance import FEWEST, compare
@@ -47,7 +47,7 @@ def nearest(config: Config, examples: Sequence[Example]) -> list[str]:
     """Return the translation of the most similar training source for each example."""
     data = config.data
     pairs = list(read_pairs(list(data.train), data.source[0], data.target))
-    memory = FuzzyMemory(pairs, Normalizer(lowercase=False), punctuation, threshold=ANY)
+    memory = NearestMemory(pairs, Normalizer(lowercase=False), punctuation, threshold=ANY)
     sources = (str(example.sources[0]) for example in examples)
     return [next((match.translation for match in memory.matches(source)), "") for source in sources]
 
