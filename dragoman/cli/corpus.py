@@ -13,6 +13,7 @@ from dragoman.cli.option_rules import Conflicts, Requires
 from dragoman.cli.options import Also, Columns, FurtherNames, command
 from dragoman.cli.streams import one_line, tell
 from dragoman.corpus.cleaning import Cleaner, Rules
+from dragoman.corpus.further_languages import CONTEXT
 from dragoman.errors import UserError
 from dragoman.text.normalizer import printable
 
@@ -200,13 +201,13 @@ def _write(
     prefix, sizes = options.output or Path(), {"dev": options.dev, "test": options.test}
     outputs.check([("--output", path) for path in parts.paths(prefix, sizes).values()], read)
     for name in names:
-        if name in (origins, parts.CONTEXT):
+        if name in (origins, CONTEXT):
             raise UserError(f"{name}: is already the name of another column; rename the language")
     seed = SEED if options.seed is None else options.seed
     group = near_duplicates.template if options.group_near_duplicates else key
     counts = parts.write(rows, prefix, names, origins, sizes, seed, group)
     for path, count in counts.items():
-        typer.echo(printable(f"{path}: {count:,} pairs, columns {', '.join([*names, origins, parts.CONTEXT])}"))
+        typer.echo(printable(f"{path}: {count:,} pairs, columns {', '.join([*names, origins, CONTEXT])}"))
     train, *held_out = map(str, counts)
     for place in held_out:
         report = near_duplicates.describe_near_duplicates(place, train, names[0], names[-1])

@@ -9,6 +9,7 @@ from dragoman.cli.streams import tell
 from dragoman.cli.train import trained
 from dragoman.corpus import installed, parts
 from dragoman.corpus.cleaning import Cleaner, Rules
+from dragoman.corpus.further_languages import CONTEXT
 from dragoman.corpus.initialize import initialize
 from dragoman.corpus.naming import is_same_language
 from dragoman.corpus.parts import PairWithOrigin
@@ -80,10 +81,11 @@ def train_installed(languages: tuple[str, str], also: Sequence[str]) -> Parent:
     if not config.is_file():
         train, dev = (Path(f"{stem}.{part}.tsv") for part in ("train", "dev"))
         if not (train.is_file() and dev.is_file()):
-            units = installed.read(installed.find(target, installed.folders(os.environ)), [], target, also)
+            columns = [name for name in names if name != CONTEXT]  # which has a column anyway
+            units = installed.read(installed.find(target, installed.folders(os.environ)), [], target, columns[1:-1])
             cleaner = Cleaner(Rules(drop_copies=True))
             rows = (PairWithOrigin(entry, domain) for domain, unit in units if (entry := cleaner(unit)))
-            parts.write(rows, stem, names, parts.DOMAIN, {"dev": ASIDE}, parts.SEED)
+            parts.write(rows, stem, columns, parts.DOMAIN, {"dev": ASIDE}, parts.SEED)
         options = InitOptions(translation_memory=True, epochs=EPOCHS)
         initialize(train, None, config, str(dev), (installed.ENGLISH, target), options, also)
     trained(checks.load_config(config, {"run": str(stem)}))

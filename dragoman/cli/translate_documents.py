@@ -11,7 +11,7 @@ from dragoman.cli.sources import languages
 from dragoman.cli.streams import Portion, tell
 from dragoman.corpus import formats
 from dragoman.corpus.features import Given
-from dragoman.corpus.further_languages import read_texts
+from dragoman.corpus.further_languages import CONTEXT, read_texts
 from dragoman.corpus.naming import is_language, is_name
 from dragoman.corpus.translation_memory import FuzzyMemory
 from dragoman.documents import table
@@ -112,10 +112,14 @@ def _further(document: Document, path: Path, translator: Translator, names: tupl
     there are none for its format, or the run reads anything but languages.
     """
     further = translator.user_sources[1:]
-    texts = [
-        document.further_texts(read_texts(str(path), names[1], source.name)) if is_language(source.name) else None
-        for source in further
-    ]
+    texts: list[Sequence[str] | None] = []
+    for name in (source.name for source in further):
+        if name == CONTEXT:
+            texts.append(document.contexts)
+        elif is_language(name):
+            texts.append(document.further_texts(read_texts(str(path), names[1], name)))
+        else:
+            texts.append(None)
     if None in texts:
         raise UserError(f"{shown(path)}: contains one source, but the run expects {len(further) + 1}")
     return [own for own in texts if own is not None]

@@ -8,27 +8,32 @@ from pathlib import Path
 
 from dragoman.corpus import catalogues
 from dragoman.corpus.catalogues import MessageCatalogue, open_catalogue
-from dragoman.corpus.translation_unit import TranslationState, TranslationUnit
+from dragoman.corpus.translation_unit import TranslationState, TranslationUnit, cell
 from dragoman.files.reading import existing
 
+CONTEXT = "context"  # the name of a column and source with the contexts of messages
 Texts = Mapping[tuple[str, str], str]  # by the context and the text of a message
 
 
 def read(path: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
     """Yield the messages of a `.po` or `.mo` as `catalogues.read` does for the first and the last name. The texts of
     the names between them are from the catalogues of these languages beside it; they are empty where a message, or the
-    catalogue, is missing.
+    catalogue, is missing. The name CONTEXT means the context of a message.
     """
     source, *further, target = names
-    units = catalogues.read(path, (source, target))
-    return catalogues.put_numbers(add(units, [read_texts(path, target, name) for name in further]))
+    return catalogues.put_numbers(add(catalogues.read(path, (source, target)), path, target, further))
 
 
-def add(units: Iterator[TranslationUnit], further: Sequence[Texts]) -> Iterator[TranslationUnit]:
-    """Yield units of two languages with the texts of further ones between these."""
+def add(
+    units: Iterator[TranslationUnit], path: str, language: str, further: Sequence[str]
+) -> Iterator[TranslationUnit]:
+    """Yield the units of a catalogue in a language with the texts of further names between source and target."""
+    texts = {name: read_texts(path, language, name) for name in further if name != CONTEXT}
     for unit in units:
         source, target = unit.texts
-        yield unit._replace(texts=(source, *(texts.get((unit.context, source), "") for texts in further), target))
+        key = unit.context, source
+        added = (texts[name].get(key, "") if name in texts else cell(unit.context) for name in further)
+        yield unit._replace(texts=(source, *added, target))
 
 
 def read_texts(path: str, language: str, other: str) -> Texts:

@@ -43,8 +43,7 @@ def read(
     for path in paths:
         try:
             own = catalogues.units(catalogues.open_catalogue(str(path)))
-            further = [further_languages.read_texts(str(path), language, other) for other in also]
-            units = list(catalogues.put_numbers(further_languages.add(own, further)))
+            units = list(catalogues.put_numbers(further_languages.add(own, str(path), language, also)))
         except UserError as error:
             damaged.append(str(error))
             continue

@@ -13,11 +13,12 @@ import numpy as np
 from dragoman.corpus.cleaning import CleanPair, key
 from dragoman.corpus.examples import is_blank
 from dragoman.corpus.filters import FilterReport
+from dragoman.corpus.further_languages import CONTEXT
 from dragoman.errors import UserError
 from dragoman.files.writing import write_atomically
 
 TRAIN = "train"
-FILE, DOMAIN, CONTEXT = "file", "domain", "context"  # columns beside those of the languages
+FILE, DOMAIN = "file", "domain"  # columns beside those of the languages and of contexts
 SHARE = 0.05  # the fraction of the pairs that is set aside,
 MOST = 1_000  # but at most so many pairs, unless all sources are repeated more often
 SEED = 1

@@ -74,6 +74,11 @@ class Document(ABC):
         """Return how many texts have a translation, and how many there are."""
         return sum(translation.complete for translation in translated), len(translated)
 
+    @property
+    def contexts(self) -> Sequence[str] | None:
+        """The context of each line; None if documents of this format have none."""
+        return None
+
     @abstractmethod
     def written(self, translated: Sequence[TranslatedText]) -> bytes:
         """The file with translations of its lines, in their order. One that lacks a part of it stays."""

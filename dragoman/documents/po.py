@@ -60,6 +60,10 @@ class PoDocument(Document):
     def further_texts(self, texts: Texts) -> Sequence[str]:
         return [_line(_further_text(gap, texts)).text for gap in self._gaps]
 
+    @property
+    def contexts(self) -> Sequence[str]:
+        return [cell(unescaped(gap.entry.msgctxt or "")) for gap in self._gaps]
+
     def count(self, translated: Sequence[TranslatedText]) -> tuple[int, int]:
         pairs = zip(self._gaps, translated, strict=True)
         complete = {gap.place for gap, translation in pairs if translation.complete}

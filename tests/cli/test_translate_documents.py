@@ -82,37 +82,40 @@ msgstr "{}"
 
 
 @pytest.fixture(scope="module")
-def two_sources(tmp_path_factory: pytest.TempPathFactory) -> Translator:
-    """One that has learned nothing, from English and German to French."""
+def with_context(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    """One that has learned nothing, from English, German and contexts to French."""
     folder = toy.corpus(tmp_path_factory.mktemp("two"))
     for part in ("train", "dev"):
         lines = (folder / f"{part}.en").read_text("utf-8").splitlines()
         german = map(toy.german, lines)
         (folder / f"{part}.de").write_text("".join(f"{line}\n" for line in german), "utf-8")
-    options = {"data.source": ["en", "de"], "training.epochs": None, "training.steps": 1}
+        (folder / f"{part}.context").write_text("one\n" * len(lines), "utf-8")
+    options = {"data.source": ["en", "de", "context"], "training.epochs": None, "training.steps": 1}
     return dragoman.load(session.train(toy.config(folder, folder / "run", options), quiet=True).path)
 
 
 def test_a_catalogue_is_read_with_those_of_the_other_languages_beside_it(
-    two_sources: Translator, tmp_path: Path
+    with_context: Translator, tmp_path: Path
 ) -> None:
     lines: list[tuple[Given, ...]] = []
 
     def translate(portion: Portion[tuple[Given, ...]]) -> list[Translation]:
         lines.extend(portion.lines)
-        return two_sources.translate(portion.lines)
+        return with_context.translate(portion.lines)
 
     (tmp_path / "fr.po").write_text(MESSAGES.format("fr", "", "", ""), "utf-8")
     (tmp_path / "de.po").write_text(MESSAGES.format("de", "eins zwei", "_Eins drei", "zwei drei"), "utf-8")
-    translate_documents.fill(tmp_path / "fr.po", tmp_path / "new.po", two_sources, None, translate)
-    assert lines == [("one two", "eins zwei"), ("One three", "Eins drei"), ("two", ""), ("three", "")]
+    translate_documents.fill(tmp_path / "fr.po", tmp_path / "new.po", with_context, None, translate)
+    first, second, *parts_of_third = lines
+    assert (first, second) == (("one two", "eins zwei", ""), ("One three", "Eins drei", "menu"))
+    assert parts_of_third == [("two", "", ""), ("three", "", "")]
     (tmp_path / "de.po").unlink()
     lines.clear()
-    translate_documents.fill(tmp_path / "fr.po", tmp_path / "new.po", two_sources, None, translate)
-    assert lines == [("one two", ""), ("One three", ""), ("two", ""), ("three", "")]
+    translate_documents.fill(tmp_path / "fr.po", tmp_path / "new.po", with_context, None, translate)
+    assert [line[1] for line in lines] == [""] * 4
 
 
-def test_other_documents_have_no_further_languages(two_sources: Translator, tmp_path: Path) -> None:
+def test_other_documents_have_no_further_languages(with_context: Translator, tmp_path: Path) -> None:
     (tmp_path / "fr.json").write_text('{"a": "one two"}', "utf-8")
-    with pytest.raises(UserError, match=r"contains one source, but the run expects 2$"):
-        translate_documents.fill(tmp_path / "fr.json", tmp_path / "new.json", two_sources, None, lambda portion: [])
+    with pytest.raises(UserError, match=r"contains one source, but the run expects 3$"):
+        translate_documents.fill(tmp_path / "fr.json", tmp_path / "new.json", with_context, None, lambda portion: [])

@@ -38,6 +38,11 @@ def test_texts_belong_to_the_same_message(folder: Path) -> None:
     assert list(read_texts(str(folder / "de.mo"), ("en", "fr", "de")))[1] == ("Open", "Ouvrir", "Öffnen")
 
 
+def test_the_context_of_a_message_is_a_text_as_well(folder: Path) -> None:
+    rows = list(read_texts(str(folder / "de.mo"), ("en", "context", "fr", "de")))
+    assert rows[:2] == [("File", "", "", "Datei"), ("Open", "menu", "Ouvrir", "Öffnen")]
+
+
 def test_what_is_not_finished_is_missing(tmp_path: Path) -> None:
     (tmp_path / "de.po").write_bytes(written.po([("one", "eins"), ("two", "zwei")]))
     french = written.po([("one", "un"), ("two", "")]).replace(b'msgid "one"', b'#, fuzzy\nmsgid "one"')
