@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from dragoman.cli import outputs
-from dragoman.cli.option_rules import Conflicts
+from dragoman.cli.option_rules import Conflicts, Requires
 from dragoman.cli.options import Also, FurtherNames, Threads, command
 from dragoman.cli.streams import tell
 from dragoman.errors import UserError
@@ -15,7 +15,7 @@ from dragoman.files.reading import shown
 if TYPE_CHECKING:
     from dragoman.cli.localize_parents import Parent
 
-FEWEST = 200  # translated messages from which a training learns something
+FEWEST = 400  # translated messages from which a training learns something, and has enough for confidence
 MESSAGES = "messages.tsv"
 
 
@@ -29,7 +29,7 @@ class LocalizeOptions(NamedTuple):
         typer.Option(
             metavar="RUN",
             help="Run to start from, such as an imported model. Default: of the runs below runs that translate "
-            "between these languages, the one trained on the most text.",
+            "between these languages, an imported one, or the one trained on the most text.",
         ),
         Conflicts("--installed", because="one parent is enough"),
     ] = None
@@ -39,7 +39,7 @@ class LocalizeOptions(NamedTuple):
             "--installed", help="Train a parent on the message catalogs installed on this machine (takes hours)."
         ),
     ] = False
-    also: Also = None
+    also: Annotated[Also, Requires("--installed")] = None
     run: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Folder of the catalog's own run.", show_default="runs/PARENT-FILE"),
@@ -65,14 +65,16 @@ def localize(options: LocalizeOptions) -> None:
     catalogue = options.catalogue
     if catalogue.suffix != ".po":
         raise UserError(f"{shown(catalogue)}: expected a .po file")
+    if options.output.suffix != ".po":
+        raise UserError(f"{options.output}: expected the name of a .po file")
     outputs.check([("--output", options.output)], [catalogue])
     source, target = catalogues.open_catalogue(str(catalogue)).languages
     if not target:
-        raise UserError(f"{shown(catalogue)}: does not name its language; add the header Language")
+        raise UserError(f"{shown(catalogue)}: does not name a language that is known; set the header Language")
     languages = (source or "en", target)
     parent = _parent(options, languages)
     run = options.run or Path("runs") / f"{parent.run.folder.path.resolve().name}-{catalogue.stem}"
-    own = _adapt(parent, catalogue, run)
+    own = _adapt(parent, catalogue, run, confident=options.min_confidence is not None)
     translate(TranslateOptions([own, catalogue], output=options.output, min_confidence=options.min_confidence))
 
 
@@ -88,29 +90,42 @@ def _parent(options: LocalizeOptions, languages: tuple[str, str]) -> "Parent":
     return localize_parents.choose_parent(languages)
 
 
-def _adapt(parent: "Parent", catalogue: Path, run: Path) -> Path:
+def _adapt(parent: "Parent", catalogue: Path, run: Path, *, confident: bool) -> Path:
     """Train a run on the translated messages of a catalogue, from its parent, calibrate it, and print its scores.
-    Return the run that translates: the parent if there are too few messages.
+    Return the run that translates: the parent if there are too few messages. UserError if that has no confidence, which
+    has to be `confident`, or if the run was trained on other messages.
     """
     from dragoman.cli.localize_scores import measure
     from dragoman.cli.train import trained
     from dragoman.corpus.cleaning import Cleaner, Rules
     from dragoman.corpus.formats import read
+    from dragoman.run.folder import RunFolder
     from dragoman.training import starting
+    from dragoman.training.finishing import describe_finished
 
     folder, cleaner = Path(f"{run}-messages"), Cleaner(Rules())
     entries = [entry for unit in read(str(catalogue), parent.names) if (entry := cleaner(unit))]
     place = parent.run.folder.path
     tell(f"{shown(catalogue)}: {len(entries):,} different messages are translated")
+    if run.resolve() == place.resolve():
+        raise UserError(f"--run {run}: is the run to start from; name another folder")
     if len(entries) < FEWEST:
+        if confident and not parent.run.folder.calibration.is_file():
+            raise UserError(f"--min-confidence: {place} is not calibrated, and the messages are too few to train on")
         tell(f"{place}: translates without training, which takes {FEWEST} messages or more")
         return place
+    rows = ("\t".join([entry.source, *entry.further, entry.target]) for entry in entries)
+    text = "".join(f"{line}\n" for line in ["\t".join(parent.names), *rows])
+    messages = folder / MESSAGES
+    if messages.is_file() and messages.read_text("utf-8") != text:
+        raise UserError(f"{shown(catalogue)}: has other messages than {run} was trained on; add --run for a new run")
     with starting.own_folder(folder, [MESSAGES], "messages") as new_folder:
-        rows = ("\t".join([entry.source, *entry.further, entry.target]) for entry in entries)
-        text = "".join(f"{line}\n" for line in ["\t".join(parent.names), *rows])
         (new_folder / MESSAGES).write_text(text, "utf-8")
-    started = starting.configure(str(place), [str(folder / MESSAGES)], {"run": str(run)})
-    tell(started.description)
-    trained(started.config)
+    started = starting.configure(str(place), [str(messages)], {"run": str(run)})
+    if describe_finished(started.config, RunFolder(run)):
+        tell(f"{run}: is trained on these messages")
+    else:
+        tell(started.description)
+        trained(started.config)
     measure(started.config, parent)
     return run

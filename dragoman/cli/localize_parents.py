@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from dragoman.cli.corpus import FurtherCounts
 from dragoman.cli.streams import tell
 from dragoman.cli.train import trained
 from dragoman.corpus import installed, parts
@@ -17,6 +18,7 @@ from dragoman.corpus.sizes import InitOptions
 from dragoman.errors import UserError
 from dragoman.run.run import Run
 from dragoman.training import checks, starting
+from dragoman.training.finishing import describe_finished
 
 RUNS: Final = Path("runs")
 EPOCHS: Final = 5  # over the messages of installed programs
@@ -37,8 +39,8 @@ def load_parent(folder: Path) -> Parent:
 
 
 def choose_parent(languages: tuple[str, str]) -> Parent:
-    """Return the run below RUNS that translates between these languages and was trained on the most text. UserError if
-    there is none.
+    """Return the run below RUNS that translates between these languages: an imported one, or else that trained on the
+    most text. UserError if there is none.
     """
     parents = find_parents(RUNS, languages)
     if not parents:
@@ -47,7 +49,7 @@ def choose_parent(languages: tuple[str, str]) -> Parent:
             f"no run below {RUNS} translates from {source} to {target}; name one with --parent, such as an imported "
             "model (dragoman import), or train one with --installed"
         )
-    parent = max(parents, key=lambda parent: sum(parent.run.target.counts))
+    parent = max(parents, key=lambda parent: sum(parent.run.target.counts) or float("inf"))
     alternatives = f" ({len(parents) - 1} other{'s' * (len(parents) > 2)}: --parent)" if len(parents) > 1 else ""
     tell(f"parent: {parent.run.folder.path}{alternatives}")
     return parent
@@ -62,10 +64,13 @@ def find_parents(folder: Path, languages: tuple[str, str]) -> list[Parent]:
         try:
             parent = load_parent(config.parent)
             parent.run.weights()
+            folder_of_run = parent.run.folder
+            is_finished = not folder_of_run.last_state.is_file() or describe_finished(parent.run.config, folder_of_run)
         except UserError:  # no finished run, or of another kind
             continue
         pairs = zip((parent.names[0], parent.names[-1]), languages, strict=True)
-        if parent.run.config.training.init_from is None and all(is_same_language(*pair) for pair in pairs):
+        is_first = parent.run.config.training.init_from is None
+        if is_finished and is_first and all(is_same_language(*pair) for pair in pairs):
             parents.append(parent)
     return parents
 
@@ -83,8 +88,10 @@ def train_installed(languages: tuple[str, str], also: Sequence[str]) -> Parent:
         if not (train.is_file() and dev.is_file()):
             columns = [name for name in names if name != CONTEXT]  # which has a column anyway
             units = installed.read(installed.find(target, installed.folders(os.environ)), [], target, columns[1:-1])
-            cleaner = Cleaner(Rules(drop_copies=True))
-            rows = (PairWithOrigin(entry, domain) for domain, unit in units if (entry := cleaner(unit)))
+            cleaner, further = Cleaner(Rules(drop_copies=True)), FurtherCounts(columns)
+            entries = (PairWithOrigin(entry, domain) for domain, unit in units if (entry := cleaner(unit)))
+            rows = list(further.counted(entries))
+            further.check(f"--installed {target}")
             parts.write(rows, stem, columns, parts.DOMAIN, {"dev": ASIDE}, parts.SEED)
         options = InitOptions(translation_memory=True, epochs=EPOCHS)
         initialize(train, None, config, str(dev), (installed.ENGLISH, target), options, also)

@@ -68,10 +68,11 @@ def languages(path: str, wanted: Sequence[str]) -> Columns:
     return two((assumed, target) if target and not wanted else (source, target), wanted, shown(path))
 
 
-def units(catalogue: MessageCatalogue) -> Iterator[TranslationUnit]:
+def units(catalogue: MessageCatalogue, *, flatten: bool = True) -> Iterator[TranslationUnit]:
     """Yield each message in both languages. The form for 1 is paired with the singular, others with the plural; a
-    language without a plural has only forms of the plural.
+    language without a plural has only forms of the plural. `flatten`: each text is one line.
     """
+    written = cell if flatten else str
     for entry in catalogue.entries:
         state = (
             TranslationState.OBSOLETE
@@ -84,13 +85,13 @@ def units(catalogue: MessageCatalogue) -> Iterator[TranslationUnit]:
             unescaped(text or "") for text in (entry.msgid, entry.msgid_plural, entry.msgstr, entry.msgctxt)
         )
         if not plural:
-            yield TranslationUnit((cell(source), cell(target)), state, context)
+            yield TranslationUnit((written(source), written(target)), state, context)
             continue
         forms = [unescaped(entry.msgstr_plural[number]) for number in sorted(entry.msgstr_plural)] or [target]
         for number, form in enumerate(forms):
             text = source if number == catalogue.singular and len(forms) > 1 else plural
             example = catalogue.numbers.get(number)
-            yield TranslationUnit((cell(text), cell(form)), state, context, plural=True, number=example)
+            yield TranslationUnit((written(text), written(form)), state, context, plural=True, number=example)
 
 
 def open_catalogue(path: str) -> MessageCatalogue:

@@ -4,10 +4,12 @@ for each language, in one folder (`po/de.po`, `po/fr.po`) or in one of each lang
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from glob import escape, glob
 from pathlib import Path
 
 from dragoman.corpus import catalogues
 from dragoman.corpus.catalogues import MessageCatalogue, open_catalogue
+from dragoman.corpus.naming import is_same_language
 from dragoman.corpus.translation_unit import TranslationState, TranslationUnit, cell
 from dragoman.files.reading import existing
 
@@ -32,45 +34,49 @@ def add(
     for unit in units:
         source, target = unit.texts
         key = unit.context, source
-        added = (texts[name].get(key, "") if name in texts else cell(unit.context) for name in further)
+        added = (cell(texts[name].get(key, "") if name in texts else unit.context) for name in further)
         yield unit._replace(texts=(source, *added, target))
 
 
 def read_texts(path: str, language: str, other: str) -> Texts:
     """Return the finished translations of the catalogue in another language beside that in a language: none if there is
-    no such catalogue. The first form of a plural with the same source counts.
+    no such catalogue. The first form of a plural with the same source counts. Line breaks stay.
     """
-    catalogue = find_beside(path, language, other)
-    return texts_of(open_catalogue(str(catalogue))) if catalogue else {}
+    for place in find_beside(path, language, other):
+        catalogue = open_catalogue(str(place))
+        if not catalogue.languages[1] or is_same_language(catalogue.languages[1], other):
+            return texts_of(catalogue)
+    return {}
 
 
 def texts_of(catalogue: MessageCatalogue) -> Texts:
     """Return the finished translations of a catalogue."""
     texts: dict[tuple[str, str], str] = {}
-    for unit in catalogues.units(catalogue):
+    for unit in catalogues.units(catalogue, flatten=False):
         source, target = unit.texts
         if unit.state is TranslationState.GOOD and target.strip():
-            texts.setdefault((unit.context, source), target)
+            texts.setdefault((unit.context, cell(source)), target)
     return texts
 
 
-def find_beside(path: str, language: str, other: str) -> Path | None:
-    """Return the catalogue of another language beside that of a language, whose code is the last part of the path that
-    can be replaced: `po/fr.po` for `po/de.po`, and `fr/LC_MESSAGES/cow.mo` for `de/LC_MESSAGES/cow.mo`. A region may be
-    there or not (`de_AT.po`), and be written with `_` or `-`. None if there is none.
+def find_beside(path: str, language: str, other: str) -> Iterator[Path]:
+    """Yield the catalogues that may be of another language beside that of a language, the likeliest first. The code of
+    the other stands in the place of the language's, as late in the path as possible: `po/fr.po` for `po/de.po`, and
+    `fr/LC_MESSAGES/cow.mo` for `de/LC_MESSAGES/cow.mo`. Regions and scripts may be there or not (`de_AT.po`).
     """
+    plain = path.removesuffix(".gz")
     for code in _spellings(language):
-        pattern = rf"(?<![^\W_]){re.escape(code)}(?:[-_][A-Za-z]{{2,4}})?(?![^\W_])"
-        for match in reversed([*re.finditer(pattern, path)]):
+        pattern = rf"(?<![^\W_]){re.escape(code)}(?:[-_@][A-Za-z0-9]{{2,8}})*(?![^\W_])"
+        for match in reversed([*re.finditer(pattern, plain)]):
+            before, after = plain[: match.start()], plain[match.end() :]
             for name in _spellings(other):
-                there = existing(path[: match.start()] + name + path[match.end() :])
-                if there.is_file():
-                    return there
-    return None
+                there = existing(before + name + after)
+                regions = glob(f"{escape(before + name)}[-_@]*{escape(after)}")
+                places = [there] if there.is_file() else [*map(Path, sorted(regions))]
+                yield from (place for place in places if place.resolve() != existing(path).resolve())
 
 
 def _spellings(language: str) -> list[str]:
     """Return the spellings of a language's code in names of files, the most detailed first."""
-    return list(
-        dict.fromkeys([language, language.replace("-", "_"), language.replace("_", "-"), re.split("[-_]", language)[0]])
-    )
+    parts = re.split("[-_]", language)
+    return list(dict.fromkeys([language, "_".join(parts), "-".join(parts), parts[0]]))

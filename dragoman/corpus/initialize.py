@@ -43,6 +43,8 @@ def initialize(
     _check(source, target, config)
     places, pair, named = _corpora(source, target, columns)
     names = (pair[0], *also, pair[1])
+    if repeated := set(also).intersection(pair):
+        raise UserError(f"--also {repeated.pop()}: is the source or target language already")
     prefix = places[0] if places else ""
     if also and not prefix:
         raise UserError(f"{source} and {target}: further sources require files named alike, such as train.en, train.fr")
@@ -61,6 +63,9 @@ def initialize(
             # the files themselves where they have no prefix in common
             rows = partial(read_texts, prefix, names) if prefix else partial(parallel, source, target or source)
             corpus, note = _copied(rows, str(source), names, folder, dev_prefix)
+        for number, name in enumerate(also, start=1):
+            if not any(row[number].strip() for row in read_texts(corpus.train, names)):
+                raise UserError(f"{source}: found no texts in '{name}' for --also")
         sample = measure_sample(corpus.train, corpus.source, corpus.target)
         about = [str(sample), note, *named]
         _write(config, choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}", options), about)

@@ -42,11 +42,16 @@ def read(
     """
     for path in paths:
         try:
-            own = catalogues.units(catalogues.open_catalogue(str(path)))
-            units = list(catalogues.put_numbers(further_languages.add(own, str(path), language, also)))
+            units = list(catalogues.units(catalogues.open_catalogue(str(path))))
         except UserError as error:
             damaged.append(str(error))
             continue
+        try:
+            units = list(catalogues.put_numbers(further_languages.add(iter(units), str(path), language, also)))
+        except UserError as error:  # a catalogue beside it
+            damaged.append(str(error))
+            blank = ("",) * len(also)
+            units = [unit._replace(texts=(unit.texts[0], *blank, unit.texts[-1])) for unit in units]
         yield from ((path.stem, unit) for unit in units)
 
 

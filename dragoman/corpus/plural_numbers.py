@@ -11,7 +11,8 @@ from dragoman.corpus.plural_forms import COUNTED, Forms
 
 # Placeholders of whole numbers in C, Python, Qt and KDE, and their names in braces.
 NUMBER: Final = re.compile(
-    r"%(?:\d+\$|\(\w+\))?'?(?:hh|h|ll|l|z|j|t|q|L)?[diu](?![^\W\d_])|%n(?!\w)|%1(?![\d$])|\{(?:0|n|num|number|count)\}"
+    r"(?<![%$\\{])(?:%(?:\d+\$|\(\w+\))?'?(?:hh|h|ll|l|z|j|t|q|L)?[diu](?![^\W\d_])|%n(?!\w)|%1(?![\w$.])|"
+    r"%?\{(?:0|n|num|number|count)\}(?!\}))"
 )
 
 

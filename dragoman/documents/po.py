@@ -1,7 +1,7 @@
 """Message catalogues (`.po`): messages without a translation get one, which is marked as fuzzy."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dragoman.corpus.catalogues import BACKSLASH, decode_po, parse_po, read_header, unescaped
@@ -19,6 +19,7 @@ from dragoman.errors import UserError
 
 FUZZY = "fuzzy"
 CONFIDENCE = "dragoman: confidence {:.0%}"
+_CONFIDENCE = re.compile(r"dragoman: confidence \d+%")
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1f\x7f]")  # for which a `.po` has no escape that polib writes
 _COLOR = r"\[[0-9;]*[A-Za-z]"  # after ESC
 _ESCAPES = re.compile(rf"{BACKSLASH}(?:(?:033|x1[bB]|e){_COLOR}|[0-7]{{1,3}}|x[0-9a-fA-F]{{2}}|[ae]|)")
@@ -111,17 +112,12 @@ class PoDocument(Document):
             self._file.metadata["Plural-Forms"] = rule.header
         return read_forms(rule.header)
 
-    def _comment(self, translated: Sequence[TranslatedText]) -> None:
-        """Write the confidence of each new translation, of a plural that of its least sure form, in a comment."""
-        qualities: dict[int, float] = {}  # by the place of the message
-        for gap, translation in zip(self._gaps, translated, strict=True):
-            line = gap.entry.linenum
-            if translation.complete and translation.quality is not None:
-                qualities[line] = min(translation.quality, qualities.get(line, 1.0))
+    def _comment(self, qualities: Mapping[int, float]) -> None:
+        """Write the confidence of the messages on these lines into their comments, in the place of an earlier one."""
         for entry in self._file:
             if entry.linenum in qualities:
-                comments = [entry.tcomment, CONFIDENCE.format(qualities[entry.linenum])]
-                entry.tcomment = "\n".join(filter(None, comments))
+                comments = [line for line in entry.tcomment.split("\n") if line and not _CONFIDENCE.fullmatch(line)]
+                entry.tcomment = "\n".join([*comments, CONFIDENCE.format(qualities[entry.linenum])])
 
     def _drop_extra(self, texts: dict[int, str]) -> None:
         """Remove empty forms beyond those of the header, as a template for two forms has them."""
@@ -131,6 +127,7 @@ class PoDocument(Document):
 
     def written(self, translated: Sequence[TranslatedText]) -> bytes:
         done: set[tuple[int, int | None]] = set()
+        qualities: dict[int, float] = {}  # of each message, that of its least sure form
         for gap, line, translation in zip(self._gaps, self.lines, translated, strict=True):
             entry, form = gap.entry, gap.form
             if not translation.complete or gap.place in done:
@@ -142,6 +139,8 @@ class PoDocument(Document):
                     continue
                 text = restored
             done.add(gap.place)
+            if translation.quality is not None:
+                qualities[entry.linenum] = min(translation.quality, qualities.get(entry.linenum, 1.0))
             if form is None:
                 entry.msgstr = text
             else:
@@ -149,7 +148,7 @@ class PoDocument(Document):
                 self._drop_extra(entry.msgstr_plural)
             if FUZZY not in entry.flags:
                 entry.flags.append(FUZZY)
-        self._comment(translated)
+        self._comment(qualities)
         self._file.metadata["Content-Type"] = "text/plain; charset=UTF-8"
         written = str(self._file).replace(BACKSLASH, "\\") + self._end
         if not self._headed:

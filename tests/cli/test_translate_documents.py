@@ -104,11 +104,11 @@ def test_a_catalogue_is_read_with_those_of_the_other_languages_beside_it(
         return with_context.translate(portion.lines)
 
     (tmp_path / "fr.po").write_text(MESSAGES.format("fr", "", "", ""), "utf-8")
-    (tmp_path / "de.po").write_text(MESSAGES.format("de", "eins zwei", "_Eins drei", "zwei drei"), "utf-8")
+    (tmp_path / "de.po").write_text(MESSAGES.format("de", "eins zwei", "_Eins drei", "zwei\\ndrei"), "utf-8")
     translate_documents.fill(tmp_path / "fr.po", tmp_path / "new.po", with_context, None, translate)
     first, second, *parts_of_third = lines
     assert (first, second) == (("one two", "eins zwei", ""), ("One three", "Eins drei", "menu"))
-    assert parts_of_third == [("two", "", ""), ("three", "", "")]
+    assert parts_of_third == [("two", "zwei", ""), ("three", "drei", "")]
     (tmp_path / "de.po").unlink()
     lines.clear()
     translate_documents.fill(tmp_path / "fr.po", tmp_path / "new.po", with_context, None, translate)

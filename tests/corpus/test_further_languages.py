@@ -61,6 +61,10 @@ def test_what_is_not_finished_is_missing(tmp_path: Path) -> None:
         ("po/de_DE.po", "de", "fr", "po/fr.po"),
         ("po/pt_BR.po", "pt-BR", "fr_CA", "po/fr.po"),
         ("po/cow_de.po", "de", "fr", "po/cow_fr.po"),
+        ("po/de.po.gz", "de", "fr", "po/fr.po"),
+        ("po/de.po", "de", "pt", "po/pt_BR.po"),
+        ("po/zh_Hans_CN.po", "zh", "sr", "po/sr@latin.po"),
+        ("po/de_DE.po", "de", "es", "po/es_419.po"),
     ],
 )
 def test_the_catalogue_of_a_language_has_its_code_in_place_of_the_other(
@@ -68,7 +72,14 @@ def test_the_catalogue_of_a_language_has_its_code_in_place_of_the_other(
 ) -> None:
     (tmp_path / there).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / there).touch()
-    assert further_languages.find_beside(str(tmp_path / path), language, other) == tmp_path / there
+    assert next(further_languages.find_beside(str(tmp_path / path), language, other)) == tmp_path / there
+
+
+def test_a_catalogue_is_not_beside_itself_and_not_of_a_third_language(tmp_path: Path) -> None:
+    catalogue(tmp_path / "de" / "pt.mo", "pt", [("one", "um")])
+    assert not further_languages.read_texts(str(tmp_path / "de" / "pt.mo"), "pt", "pt_BR")
+    catalogue(tmp_path / "fr" / "pt.mo", "pt", [("one", "um")])  # a user of that name has it
+    assert not further_languages.read_texts(str(tmp_path / "de" / "pt.mo"), "de", "fr")
 
 
 @pytest.mark.parametrize("path", ["po/model.po", "po/decade.po", "de.po/x.mo"])
@@ -76,7 +87,7 @@ def test_a_code_within_a_word_is_no_language(path: str, tmp_path: Path) -> None:
     (tmp_path / "po").mkdir()
     (tmp_path / "po" / "mofrl.po").touch()
     (tmp_path / "po" / "frcafr.po").touch()
-    assert further_languages.find_beside(str(tmp_path / path), "de", "fr") is None
+    assert not list(further_languages.find_beside(str(tmp_path / path), "de", "fr"))
 
 
 def test_installed_catalogues_have_further_languages(tmp_path: Path) -> None:

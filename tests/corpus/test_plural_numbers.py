@@ -38,6 +38,7 @@ def test_several_forms_of_more_than_one_have_a_number_each(language: str, number
         ("%n file(s)", "5 file(s)"),
         ("%1 files", "5 files"),
         ("%lu files", "5 files"),
+        ("%{count} files", "5 files"),
     ],
 )
 def test_the_placeholder_of_a_number_is_replaced_and_put_back(text: str, numbered: str) -> None:
@@ -48,7 +49,10 @@ def test_the_placeholder_of_a_number_is_replaced_and_put_back(text: str, numbere
     assert result.restore(f"({numbered})") == f"({text})"
 
 
-@pytest.mark.parametrize("text", ["files", "%s files", "%d of %d", "%d of 5", "100 %done", "%1$s", "%10"])
+@pytest.mark.parametrize(
+    "text",
+    ["files", "%s files", "%d of %d", "%d of 5", "100 %done", "%1$s", "%10", "%1.1f", "%1s", "%%d", "{{n}}", "${n}"],
+)
 def test_texts_without_one_such_placeholder_stay(text: str) -> None:
     assert put_number(text, 5) is None
 

@@ -226,7 +226,7 @@ def furnish(folder: Path) -> Path:
     for source, target in toy.pairs(5, 6):
         kept.add(("en", "fr"), Correction(source, target))
     kept.close()
-    entries = [(f'msgid "{one}"\nmsgstr "{two}"\n') for one, two in {**dict(toy.pairs(300, 7)), "one two": ""}.items()]
+    entries = [(f'msgid "{one}"\nmsgstr "{two}"\n') for one, two in {**dict(toy.pairs(600, 7)), "one two": ""}.items()]
     header = 'msgid ""\nmsgstr "Language: fr\\nContent-Type: text/plain; charset=UTF-8\\n"\n'
     (folder / "of.po").write_text("\n".join([header, *entries]), "utf-8")
     (folder / "fr.po").write_text('msgid "one"\nmsgstr "un"\n\nmsgid "two"\nmsgstr ""\n', encoding="utf-8")
