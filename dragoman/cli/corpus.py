@@ -164,7 +164,7 @@ class FurtherCounts:
         """UserError if no pair has a text in one of the languages."""
         for name, count in self._counts.items():
             if not count:
-                raise UserError(f"{where}: found no texts in '{name}' for --also")
+                raise UserError(f"{where}: has no texts in '{name}' (--also), nor have catalogs beside it")
 
     def __str__(self) -> str:
         """Further lines of the cleaner's table."""

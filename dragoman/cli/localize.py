@@ -74,6 +74,7 @@ def localize(options: LocalizeOptions) -> None:
     languages = (source or "en", target)
     parent = _parent(options, languages)
     run = options.run or Path("runs") / f"{parent.run.folder.path.resolve().name}-{catalogue.stem}"
+    outputs.check([("--output", options.output)], [Path(f"{run}-messages", MESSAGES)], [parent.run.folder.path, run])
     own = _adapt(parent, catalogue, run, confident=options.min_confidence is not None)
     translate(TranslateOptions([own, catalogue], output=options.output, min_confidence=options.min_confidence))
 

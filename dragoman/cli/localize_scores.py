@@ -31,7 +31,8 @@ def measure(config: Config, parent: Parent) -> None:
         return
     inputs, references = [example.sources for example in examples], [example.target for example in examples]
     translator = loading.load(config.run)
-    fit_temperature(translator, run.weights(), inputs, references).write(run.folder.calibration)
+    if not translator.processor.surfaces.target:  # words outside of the vocabulary have no probability of their own
+        fit_temperature(translator, run.weights(), inputs, references).write(run.folder.calibration)
     memory = data.train[0] if parent.run.config.data.recalled else None
     before = loading.load(parent.run.folder.path, translation_memory=memory)
     systems = {

@@ -65,7 +65,7 @@ def initialize(
             corpus, note = _copied(rows, str(source), names, folder, dev_prefix)
         for number, name in enumerate(also, start=1):
             if not any(row[number].strip() for row in read_texts(corpus.train, names)):
-                raise UserError(f"{source}: found no texts in '{name}' for --also")
+                raise UserError(f"{source}: has no texts in '{name}' (--also), nor have catalogs beside it")
         sample = measure_sample(corpus.train, corpus.source, corpus.target)
         about = [str(sample), note, *named]
         _write(config, choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}", options), about)
