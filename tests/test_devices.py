@@ -235,6 +235,27 @@ def test_large_models_train_in_bfloat16_on_a_gpu(
     assert device.for_model(config, parameters).precision is precision
 
 
+@pytest.mark.parametrize("precision", ["float32", "tf32"])
+def test_products_on_a_gpu_are_tf32_in_training_if_that_is_chosen(
+    precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    device = choose(DeviceConfig.model_validate({"name": "cuda", "precision": precision}))
+    assert device.for_model(DeviceConfig(), 1) == device
+    matmul = torch.backends.cuda.matmul
+    assert not matmul.allow_tf32
+    with device.training():
+        assert matmul.allow_tf32 == (precision == "tf32")
+        assert device.precision is torch.float32
+    assert not matmul.allow_tf32
+
+
+def test_a_processor_has_no_tf32() -> None:
+    """A run that was trained with it is loaded all the same."""
+    device = choose(DeviceConfig(name="cpu", precision="tf32"))
+    assert (device.precision, device.tf32) == (torch.float32, False)
+
+
 def test_a_gpu_without_bfloat16_trains_large_models_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "has_bfloat16", lambda place: False)
     device = Device(torch.device("cuda"), 1, torch.float32)

@@ -21,8 +21,10 @@ class DeviceConfig(Section):
     threads: Annotated[int, Field(ge=0, le=MOST_THREADS)] = Field(
         0, description="number of CPU threads; 0 = OMP_NUM_THREADS, or one per core"
     )
-    precision: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto", description="precision of matrix products in training: auto (bfloat16 where faster), float32, bfloat16"
+    precision: Literal["auto", "float32", "tf32", "bfloat16"] = Field(
+        "auto",
+        description="precision of matrix products in training: auto (bfloat16 where faster), float32, tf32 (on a GPU), "
+        "bfloat16",
     )
     cuda_graphs: bool = Field(
         True,

@@ -91,7 +91,7 @@ def train(
             journal.say(f"an epoch draws {shares}")
         for direction in run.directions:
             stack.enter_context(direction.journal).open(run.progress, run.schedule.length)
-        with run.stop:  # at other times nothing is lost by stopping at once
+        with run.device.training(), run.stop:  # at other times nothing is lost by stopping at once
             train_to_the_end(run)
         if workers.leads:
             finish(run)
@@ -104,6 +104,8 @@ def assemble(
 ) -> Training:
     """Return all parts of a run, with the saved state loaded if there is one."""
     device = devices.choose(config.device)
+    if config.device.precision == "tf32" and not device.tf32:
+        raise UserError("device.precision: tf32 requires a GPU; use auto, float32 or bfloat16")
     if not workers.leads:
         workers.barrier()  # until the leader has prepared the corpus
     data = Dataset.prepare(

@@ -17,7 +17,8 @@ from dragoman.files.writing import alone
 from dragoman.model.output.output import Loss
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
-from dragoman.training import checks, session
+from dragoman.training import checks, session, trainer
+from dragoman.training.training import Training
 from tests import toy
 
 Meddle = Callable[[dict[int, Callable[[Loss, Seq2Seq], Loss]]], None]
@@ -96,11 +97,24 @@ def test_the_size_of_the_model_decides_the_precision(
 
     def for_model(device: Device, config: DeviceConfig, parameters: int) -> Device:
         sizes.append(parameters)
-        return device._replace(precision=torch.bfloat16)
+        return device._replace(precision=torch.bfloat16, tf32=True)
 
     monkeypatch.setattr(Device, "for_model", for_model)
+    products: list[bool] = []
+
+    def noting(run: Training) -> None:
+        products.append(torch.backends.cuda.matmul.allow_tf32)
+        trainer.train(run)
+
+    monkeypatch.setattr(session, "train_to_the_end", noting)
     session.train(make_config())
-    assert f"bfloat16; {sizes[0]:,} parameters" in capsys.readouterr().err
+    assert f"tf32; {sizes[0]:,} parameters" in capsys.readouterr().err
+    assert products == [True]
+
+
+def test_tf32_is_refused_on_a_processor(make_config: Callable[..., Config]) -> None:
+    config = make_config({"device.precision": "tf32", "device.name": "cpu"})
+    assert refused(config) == "device.precision: tf32 requires a GPU; use auto, float32 or bfloat16"
 
 
 @pytest.mark.slow
