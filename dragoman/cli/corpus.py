@@ -13,7 +13,7 @@ from dragoman.cli.option_rules import Conflicts, Requires
 from dragoman.cli.options import Also, Columns, FurtherNames, command
 from dragoman.cli.streams import one_line, tell
 from dragoman.corpus.cleaning import Cleaner, Rules
-from dragoman.corpus.further_languages import CONTEXT
+from dragoman.corpus.naming import CONTEXT
 from dragoman.errors import UserError
 from dragoman.text.normalizer import printable
 

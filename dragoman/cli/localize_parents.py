@@ -10,9 +10,8 @@ from dragoman.cli.streams import tell
 from dragoman.cli.train import trained
 from dragoman.corpus import installed, parts
 from dragoman.corpus.cleaning import Cleaner, Rules
-from dragoman.corpus.further_languages import CONTEXT
 from dragoman.corpus.initialize import initialize
-from dragoman.corpus.naming import is_same_language
+from dragoman.corpus.naming import CONTEXT, is_same_language
 from dragoman.corpus.parts import PairWithOrigin
 from dragoman.corpus.sizes import InitOptions
 from dragoman.errors import UserError

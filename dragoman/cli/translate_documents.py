@@ -11,8 +11,8 @@ from dragoman.cli.sources import languages
 from dragoman.cli.streams import Portion, tell
 from dragoman.corpus import formats
 from dragoman.corpus.features import Given
-from dragoman.corpus.further_languages import CONTEXT, read_texts
-from dragoman.corpus.naming import is_language, is_name
+from dragoman.corpus.further_languages import read_texts
+from dragoman.corpus.naming import CONTEXT, is_language, is_name
 from dragoman.corpus.translation_memory import FuzzyMemory
 from dragoman.documents import table
 from dragoman.documents.document import Document, File

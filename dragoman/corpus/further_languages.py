@@ -9,11 +9,10 @@ from pathlib import Path
 
 from dragoman.corpus import catalogues
 from dragoman.corpus.catalogues import MessageCatalogue, open_catalogue
-from dragoman.corpus.naming import is_same_language
+from dragoman.corpus.naming import CONTEXT, is_same_language
 from dragoman.corpus.translation_unit import TranslationState, TranslationUnit, cell
 from dragoman.files.reading import existing
 
-CONTEXT = "context"  # the name of a column and source with the contexts of messages
 Texts = Mapping[tuple[str, str], str]  # by the context and the text of a message
 
 

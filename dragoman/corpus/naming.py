@@ -7,6 +7,7 @@ from typing import NamedTuple
 from dragoman.errors import UserError
 
 UNSAID = ""  # a language that the file does not name
+CONTEXT = "context"  # the column and source with the contexts of messages
 PLAIN = ("source", "target")  # names of unnamed columns
 SHOWN = 40  # characters (or columns) that an error message quotes
 

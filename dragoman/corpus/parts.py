@@ -13,7 +13,7 @@ import numpy as np
 from dragoman.corpus.cleaning import CleanPair, key
 from dragoman.corpus.examples import is_blank
 from dragoman.corpus.filters import FilterReport
-from dragoman.corpus.further_languages import CONTEXT
+from dragoman.corpus.naming import CONTEXT
 from dragoman.errors import UserError
 from dragoman.files.writing import write_atomically
 
