@@ -210,6 +210,9 @@ class TrainingConfig(Section):
     max_nonfinite_steps: Count = Field(
         20, description="consecutive steps with a non-finite loss after which training stops"
     )
+    loggers: Annotated[tuple[Spec, ...], Several] = Field(
+        (), description="experiment trackers that receive losses and scores, beside metrics.jsonl"
+    )
 
 
 class Config(Section):

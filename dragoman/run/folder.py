@@ -11,7 +11,7 @@ model.safetensors         the weights to use: the mean of the best or last, or t
 model-best.safetensors    the best single validation; model-last.safetensors: the last one
 model-start.safetensors   the weights of another run that training began with (training.init_interpolation)
 metrics.jsonl             metrics of training and validation, a line each time
-events.*                  the same for TensorBoard, where that is installed
+events.*                  the same for TensorBoard (training.loggers: tensorboard)
 validation.jsonl          the development sentences as last translated, with attention
 README.md                 the model card
 report.html               curves, scores and attention on one page

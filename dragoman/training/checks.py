@@ -30,6 +30,7 @@ from dragoman.search.constraints import CONSTRAINTS
 from dragoman.search.table import SEARCHES
 from dragoman.text.protection import KINDS
 from dragoman.text.words import TOKENIZERS
+from dragoman.training.loggers import LOGGERS
 from dragoman.training.objectives.consistency import CONSISTENCIES
 from dragoman.training.objectives.objective import check_learnable, check_normalized
 from dragoman.training.objectives.penalties import PENALTIES
@@ -49,6 +50,7 @@ TABLES: sections.Tables = {
     ("training", "optimizer"): OPTIMIZERS,
     ("training", "schedule"): SCHEDULES,
     ("training", "search"): SEARCHES,
+    ("training", "loggers"): LOGGERS,
     ("search",): SEARCHES,
     ("constraints",): CONSTRAINTS,
     ("metrics",): METRICS,

@@ -1,4 +1,4 @@
-"""Logging during training: metrics.jsonl, TensorBoard if installed, and a progress bar, or lines, on stderr."""
+"""Logging during training: metrics.jsonl, experiment trackers, and a progress bar, or lines, on stderr."""
 
 import json
 import math
@@ -11,11 +11,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from dragoman.configuration.config import Config
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
 from dragoman.files.writing import write_atomically
 from dragoman.run.folder import RunFolder
 from dragoman.text.normalizer import printable
+from dragoman.training.loggers import LoggedRun, LoggerGroup
 from dragoman.training.progress import Progress
 
 EVERY = 30.0  # seconds between two lines of progress where there is no bar
@@ -66,19 +68,20 @@ class TrainingLog:
         )
         self._task: TaskID | None = None
         self._lines: ProgressLines | None = None
-        self._board: Any = None
+        self._loggers = LoggerGroup()
 
     def __enter__(self) -> "TrainingLog":
         return self
 
-    def open(self, progress: Progress, steps: int) -> None:
-        """Start at this progress, of about `steps` steps in all."""
+    def open(self, progress: Progress, steps: int, config: Config | None = None) -> None:
+        """Start at this progress, of about `steps` steps in all, with the loggers of the configuration."""
         # Steps after the saved state are made again, and would stand there twice.
         kept = [row for row in self.rows() if _behind(row, progress)]
         with write_atomically(self.folder.metrics) as file:
             file.writelines(json.dumps(row) + "\n" for row in kept)
-        # TensorBoard hides what it has of later steps.
-        self._board = _board(self.folder, progress.step)
+        if config is not None:
+            self._loggers = LoggerGroup.of(config, self.say)
+            self._loggers.begin(LoggedRun.of(self.folder, config, progress.step))
         if self.console.is_interactive and not self.console.quiet:
             self._bar.start()
         elif not self.console.quiet:
@@ -91,8 +94,7 @@ class TrainingLog:
     ) -> None:
         if self._bar.live.is_started:
             self._bar.stop()
-        if self._board is not None:
-            self._board.close()
+        self._loggers.end(completed=kind is None)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows of metrics.jsonl; a last line that a killed process left half-written is ignored."""
@@ -130,9 +132,7 @@ class TrainingLog:
                 file.write(json.dumps({**head, **figures, **({"final/weights": weights} if weights else {})}) + "\n")
         except OSError as error:
             raise UserError(f"{self.folder.metrics}: cannot write ({error.strerror or error})") from error
-        if self._board is not None:
-            for name, value in figures.items():
-                self._board.add_scalar(name, value, progress.step)
+        self._loggers.log(progress.step, figures)
         if self._task is not None and "train/loss" in figures:
             speed = f"{figures['train/symbols_per_second']:,.0f}"
             self._bar.update(self._task, loss=f"{figures['train/loss']:.4g}", speed=speed)
@@ -148,7 +148,7 @@ class NullLog(TrainingLog):
     def __init__(self, folder: RunFolder) -> None:
         super().__init__(folder, quiet=True)
 
-    def open(self, progress: Progress, steps: int) -> None:
+    def open(self, progress: Progress, steps: int, config: Config | None = None) -> None:
         return
 
     def row(self, progress: Progress, figures: dict[str, float], weights: str = "") -> None:
@@ -160,12 +160,3 @@ def _behind(row: dict[str, Any], progress: Progress) -> bool:
     if "final/loss" in row:
         return False
     return bool(row["step"] <= (progress.last_validation if "valid/loss" in row else progress.step))
-
-
-def _board(folder: RunFolder, step: int) -> Any:
-    """Return a TensorBoard writer, or None if TensorBoard is not installed."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        return None
-    return SummaryWriter(str(folder.path), purge_step=step + 1)

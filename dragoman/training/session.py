@@ -23,6 +23,7 @@ from dragoman.training.checks import complete, problems
 from dragoman.training.cuda_graphs import CudaGraphs
 from dragoman.training.finishing import describe_finished, finish
 from dragoman.training.journal import NullLog, TrainingLog
+from dragoman.training.loggers import LoggerGroup
 from dragoman.training.moving_average import MovingAverage
 from dragoman.training.objectives.consistency import CONSISTENCIES, Consistency
 from dragoman.training.objectives.objective import MakePasses, Objective, ObjectiveContext
@@ -57,6 +58,7 @@ def train(
     config_file.check(config, (problems,))
     # With every default written out: what a later version would choose otherwise is fixed in the run's file.
     config = complete(config)
+    LoggerGroup.of(config)  # a library that is missing is reported before anything is read
     folder = RunFolder(Path(config.run))
     with ExitStack() as stack:
         workers = stack.enter_context(Workers())
@@ -90,7 +92,7 @@ def train(
         if shares := describe_mixture(config.data, run.data):
             journal.say(f"an epoch draws {shares}")
         for direction in run.directions:
-            stack.enter_context(direction.journal).open(run.progress, run.schedule.length)
+            stack.enter_context(direction.journal).open(run.progress, run.schedule.length, direction.config)
         with run.device.training(), run.stop:  # at other times nothing is lost by stopping at once
             train_to_the_end(run)
         if workers.leads:

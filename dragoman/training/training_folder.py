@@ -20,7 +20,7 @@ from dragoman.version import __version__
 
 # Options that may change when a run is resumed; any other change makes it a different run.
 FREE = {("run",), ("device",), ("search",), ("constraints",), ("training", "average_checkpoints")} | {
-    ("training", name) for name in ("epochs", "steps", "save_every", "patience", "max_nonfinite_steps")
+    ("training", name) for name in ("epochs", "steps", "save_every", "patience", "max_nonfinite_steps", "loggers")
 }
 
 

@@ -1,11 +1,11 @@
-"""What training writes down: rows of metrics, TensorBoard when it is there, and lines for people."""
+"""What training writes down: rows of metrics, figures for trackers, and lines for people."""
 
 import json
 import math
-import sys
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,7 +13,9 @@ import pytest
 from dragoman.errors import UserError
 from dragoman.run.folder import RunFolder
 from dragoman.training.journal import NullLog, TrainingLog
+from dragoman.training.loggers import LOGGERS, LoggedRun, Logger
 from dragoman.training.progress import Progress, ValidationRecord
+from tests import toy
 
 TRAIN = {"train/loss": 2.5, "train/symbols_per_second": 1000.0}
 VALID = {"valid/loss": 2.0, "valid/bleu": 12.0}
@@ -27,27 +29,6 @@ def at(step: int, validated: int) -> Progress:
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     return RunFolder(tmp_path)
-
-
-@pytest.fixture(autouse=True)
-def board(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """TensorBoard as far as the journal knows it: a list of the calls."""
-    done: list[Any] = []
-
-    class SummaryWriter:
-        def __init__(self, where: str, purge_step: int) -> None:
-            done.append(("opened", where, purge_step))
-
-        def add_scalar(self, name: str, value: float, step: int) -> None:
-            done.append((name, value, step))
-
-        def close(self) -> None:
-            done.append("closed")
-
-    module = ModuleType("torch.utils.tensorboard")
-    module.SummaryWriter = SummaryWriter  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", module)
-    return done
 
 
 def written(folder: RunFolder) -> None:
@@ -126,19 +107,28 @@ def test_a_full_disk_is_told(folder: RunFolder) -> None:
         journal.row(Progress(), TRAIN)
 
 
-def test_tensorboard_gets_every_figure_when_it_is_installed(folder: RunFolder, board: list[Any]) -> None:
-    with TrainingLog(folder, quiet=True) as journal:
-        journal.open(at(4, 4), 8)
-        journal.row(Progress(step=6, epoch=1, position=2), VALID)
-    wanted = [("opened", str(folder.path), 5), ("valid/loss", 2.0, 6), ("valid/bleu", 12.0, 6), "closed"]
-    assert board == wanted
+def test_trackers_get_every_figure_that_is_written(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
 
+    class Tracker(Logger):
+        def begin(self, run: LoggedRun) -> None:
+            calls.append((run.folder, run.step))
 
-def test_nothing_is_missing_where_it_is_not(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    written(folder)
-    assert steps(folder) == [2, 4, 6, 8, 8]
-    assert [path.name for path in folder.path.iterdir()] == ["metrics.jsonl"]
+        def log(self, step: int, values: Mapping[str, float]) -> None:
+            calls.append((step, values))
+
+        def end(self, completed: bool) -> None:
+            calls.append(completed)
+
+    monkeypatch.setitem(LOGGERS, "tracker", Tracker)
+    config = toy.config(toy.corpus(folder.path / "corpus"), folder.path, {"training.loggers": "tracker"})
+    for error in (None, KeyboardInterrupt()):
+        with suppress(KeyboardInterrupt), TrainingLog(folder, quiet=True) as journal:
+            journal.open(at(4, 4), 8, config)
+            journal.row(Progress(step=6, epoch=1, position=2), {**VALID, "valid/ter": math.inf})
+            if error:
+                raise error
+    assert calls == [(folder, 4), (6, VALID), True, (folder, 4), (6, VALID), False]
 
 
 def test_lines_go_to_standard_error_unless_it_is_quiet(folder: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,14 +142,14 @@ def test_lines_go_to_standard_error_unless_it_is_quiet(folder: RunFolder, capsys
 
 
 def test_a_worker_that_does_not_lead_writes_and_says_nothing(
-    folder: RunFolder, board: list[Any], capsys: pytest.CaptureFixture[str]
+    folder: RunFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with NullLog(folder) as journal:
         journal.open(Progress(), 8)
         journal.step(Progress(step=1))
         journal.row(Progress(step=2), TRAIN)
         journal.say("nothing")
-    assert (list(folder.path.iterdir()), board, *capsys.readouterr()) == ([], [], "", "")
+    assert (list(folder.path.iterdir()), *capsys.readouterr()) == ([], "", "")
 
 
 def test_without_a_terminal_a_line_tells_the_progress_now_and_then(
