@@ -10,10 +10,10 @@ import typer
 
 from dragoman.cli import outputs
 from dragoman.cli.option_rules import Conflicts, Requires
-from dragoman.cli.options import Also, Columns, FurtherNames, command
+from dragoman.cli.options import Also, Columns, command
 from dragoman.cli.streams import one_line, tell
 from dragoman.corpus.cleaning import Cleaner, Rules
-from dragoman.corpus.naming import CONTEXT
+from dragoman.corpus.naming import CONTEXT, with_further, without_texts
 from dragoman.errors import UserError
 from dragoman.text.normalizer import printable
 
@@ -100,7 +100,7 @@ def corpus(options: CorpusOptions) -> None:
     from dragoman.corpus.formats import corpora
 
     places, pair, _ = corpora(options.files or [], options.columns or ())
-    names = (options.also or FurtherNames()).beside(*pair)
+    names = with_further(pair[0], options.also or (), pair[1])
     further = FurtherCounts(names)
 
     def rows() -> "Iterator[PairWithOrigin]":
@@ -123,8 +123,8 @@ def _installed(options: CorpusOptions, language: str, cleaner: "Cleaner") -> Non
     """Write the catalogues of this machine if there is an --output, and list their domains."""
     from dragoman.corpus import installed, parts
 
-    also = options.also or FurtherNames()
-    names = also.beside(installed.ENGLISH, language)
+    also = options.also or ()
+    names = with_further(installed.ENGLISH, also, language)
     paths, further = installed.find(language, installed.folders(os.environ)), FurtherCounts(names)
     counts = Counter[str]()
     damaged: list[str] = []
@@ -164,7 +164,7 @@ class FurtherCounts:
         """UserError if no pair has a text in one of the languages."""
         for name, count in self._counts.items():
             if not count:
-                raise UserError(f"{where}: has no texts in '{name}' (--also), nor have catalogs beside it")
+                raise without_texts(name, where)
 
     def __str__(self) -> str:
         """Further lines of the cleaner's table."""

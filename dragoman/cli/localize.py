@@ -7,7 +7,7 @@ import typer
 
 from dragoman.cli import outputs
 from dragoman.cli.option_rules import Conflicts, Requires
-from dragoman.cli.options import Also, FurtherNames, Threads, command
+from dragoman.cli.options import Also, Threads, command
 from dragoman.cli.streams import tell
 from dragoman.errors import UserError
 from dragoman.files.reading import shown
@@ -86,7 +86,6 @@ def _parent(options: LocalizeOptions, languages: tuple[str, str]) -> "Parent":
     if options.parent:
         return localize_parents.load_parent(options.parent)
     if options.installed:
-        (options.also or FurtherNames()).beside(*languages)
         return localize_parents.train_installed(languages, options.also or ())
     return localize_parents.choose_parent(languages)
 

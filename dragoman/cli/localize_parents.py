@@ -11,7 +11,7 @@ from dragoman.cli.train import trained
 from dragoman.corpus import installed, parts
 from dragoman.corpus.cleaning import Cleaner, Rules
 from dragoman.corpus.initialize import initialize
-from dragoman.corpus.naming import CONTEXT, is_same_language
+from dragoman.corpus.naming import CONTEXT, is_same_language, with_further
 from dragoman.corpus.parts import PairWithOrigin
 from dragoman.corpus.sizes import InitOptions
 from dragoman.errors import UserError
@@ -79,7 +79,7 @@ def train_installed(languages: tuple[str, str], also: Sequence[str]) -> Parent:
     source, target = languages
     if not source.startswith(installed.ENGLISH):
         raise UserError(f"--installed: installed catalogs translate from English, not from {source}")
-    names = (installed.ENGLISH, *also, target)
+    names = with_further(installed.ENGLISH, also, target)
     stem = RUNS / f"installed-{'-'.join(names)}"
     config = Path(f"{stem}.yaml")
     if not config.is_file():

@@ -225,13 +225,6 @@ class FurtherNames(tuple[str, ...]):
             raise typer.BadParameter(f"expected different names, such as fr,es, found {text}")
         return cls(names)
 
-    def beside(self, source: str, target: str) -> tuple[str, ...]:
-        """Return the names of all languages, in the order of sources and target. UserError if one is named twice."""
-        for name in self:
-            if name in (source, target):
-                raise UserError(f"--also {name}: is the source or target language already")
-        return (source, *self, target)
-
 
 Also = Annotated[
     FurtherNames | None,

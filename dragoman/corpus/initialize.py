@@ -13,6 +13,7 @@ from dragoman.configuration import config_file
 from dragoman.configuration.config import Config
 from dragoman.corpus.examples import corpus_files, parallel, read_texts
 from dragoman.corpus.formats import Corpora, corpora, side_by_side
+from dragoman.corpus.naming import with_further, without_texts
 from dragoman.corpus.parts import PARTS, copy
 from dragoman.corpus.sample import measure_sample
 from dragoman.corpus.sizes import DEFAULTS, FEW, CorpusFiles, InitOptions, choose
@@ -42,9 +43,7 @@ def initialize(
     """
     _check(source, target, config)
     places, pair, named = _corpora(source, target, columns)
-    names = (pair[0], *also, pair[1])
-    if repeated := set(also).intersection(pair):
-        raise UserError(f"--also {repeated.pop()}: is the source or target language already")
+    names = with_further(pair[0], also, pair[1])
     prefix = places[0] if places else ""
     if also and not prefix:
         raise UserError(f"{source} and {target}: further sources require files named alike, such as train.en, train.fr")
@@ -65,7 +64,7 @@ def initialize(
             corpus, note = _copied(rows, str(source), names, folder, dev_prefix)
         for number, name in enumerate(also, start=1):
             if not any(row[number].strip() for row in read_texts(corpus.train, names)):
-                raise UserError(f"{source}: has no texts in '{name}' (--also), nor have catalogs beside it")
+                raise without_texts(name, str(source))
         sample = measure_sample(corpus.train, corpus.source, corpus.target)
         about = [str(sample), note, *named]
         _write(config, choose(corpus, sample, f"runs/{corpus.source}-{corpus.target}", options), about)

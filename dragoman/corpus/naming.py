@@ -107,6 +107,19 @@ def missing(names: Sequence[str], languages: Sequence[str], where: str) -> UserE
     return UserError(f"{where}: has no {' or '.join(names)} (it has: {there or 'none'})")
 
 
+def with_further(source: str, further: Sequence[str], target: str) -> tuple[str, ...]:
+    """Return the names of all languages, in the order of sources and target. UserError if one is named twice."""
+    for name in further:
+        if name in (source, target):
+            raise UserError(f"--also {name}: is the source or target language already")
+    return (source, *further, target)
+
+
+def without_texts(name: str, where: str) -> UserError:
+    """The error for a further language in which there are no texts."""
+    return UserError(f"{where}: has no texts in '{name}' (--also), nor have catalogs beside it")
+
+
 def two(languages: Sequence[str], wanted: Sequence[str], where: str) -> Columns:
     """Return the two languages of the pairs: the `wanted` ones, or the only two; unnamed ones are called `source` and
     `target`. UserError if this is ambiguous.

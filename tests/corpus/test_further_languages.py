@@ -6,6 +6,9 @@ import pytest
 
 from dragoman.corpus import formats, further_languages, installed
 from dragoman.corpus.examples import read_texts
+from dragoman.corpus.initialize import initialize
+from dragoman.corpus.naming import with_further
+from dragoman.errors import UserError
 from tests import written
 
 PLURAL = "%d cow\0%d cows"
@@ -96,3 +99,19 @@ def test_installed_catalogues_have_further_languages(tmp_path: Path) -> None:
     paths = installed.find("de", [tmp_path / "locale"])
     ((domain, unit),) = installed.read(paths, [], "de", ("fr", "es"))
     assert (domain, unit.texts) == ("cow", ("one", "un", "", "eins"))
+
+
+def test_a_further_language_is_neither_source_nor_target(tmp_path: Path) -> None:
+    assert with_further("en", ("fr", "es"), "de") == ("en", "fr", "es", "de")
+    (tmp_path / "x.tsv").write_text("en\tde\none\teins\n", "utf-8")
+    for name in ("en", "de"):
+        with pytest.raises(UserError, match=f"^--also {name}: is the source or target language already$"):
+            with_further("en", ("fr", name), "de")
+        with pytest.raises(UserError, match=f"^--also {name}: is the source or target language already$"):
+            initialize(tmp_path / "x.tsv", None, tmp_path / "x.yaml", None, also=("fr", name))
+
+
+def test_a_further_language_without_texts_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text("en\tfr\tde\n" + "one\t\teins\n" * 9, "utf-8")
+    with pytest.raises(UserError, match=r"x\.tsv: has no texts in 'fr' \(--also\), nor have catalogs beside it$"):
+        initialize(tmp_path / "x.tsv", None, tmp_path / "x.yaml", str(tmp_path / "x.tsv"), ("en", "de"), also=("fr",))
