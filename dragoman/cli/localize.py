@@ -60,10 +60,10 @@ def localize(options: LocalizeOptions) -> None:
     """
     from dragoman.cli.translate import translate
     from dragoman.cli.translate_options import TranslateOptions
-    from dragoman.corpus import catalogues
+    from dragoman.corpus import catalogues, formats
 
     catalogue = options.catalogue
-    if catalogue.suffix != ".po":
+    if not catalogue.name.endswith((".po", ".po.gz")):
         raise UserError(f"{shown(catalogue)}: expected a .po file")
     if options.output.suffix != ".po":
         raise UserError(f"{options.output}: expected the name of a .po file")
@@ -73,7 +73,10 @@ def localize(options: LocalizeOptions) -> None:
         raise UserError(f"{shown(catalogue)}: does not name a language that is known; set the header Language")
     languages = (source or "en", target)
     parent = _parent(options, languages)
-    run = options.run or Path("runs") / f"{parent.run.folder.path.resolve().name}-{catalogue.stem}"
+    run = (
+        options.run
+        or Path("runs") / f"{parent.run.folder.path.resolve().name}-{Path(formats.stem(str(catalogue))).name}"
+    )
     outputs.check([("--output", options.output)], [Path(f"{run}-messages", MESSAGES)], [parent.run.folder.path, run])
     own = _adapt(parent, catalogue, run, confident=options.min_confidence is not None)
     translate(TranslateOptions([own, catalogue], output=options.output, min_confidence=options.min_confidence))

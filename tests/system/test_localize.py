@@ -1,5 +1,6 @@
 """`dragoman localize`: one command from a catalogue that is partly translated to one with drafts of the rest."""
 
+import gzip
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -85,6 +86,15 @@ def test_with_few_messages_the_parent_translates(copied: Shell) -> None:
     assert "runs/toy: translates without training, which takes 400 messages or more" in outcome.err
     assert sorted(path.name for path in (copied.folder / "runs").iterdir()) == ["toy"]
     assert all(entry.msgstr or entry.msgstr_plural[1] for entry in polib.pofile(str(copied.folder / "new.po")))
+
+
+def test_a_compressed_catalogue_is_completed_as_well(copied: Shell) -> None:
+    catalogue(copied.folder / "fr.po", [*toy.pairs(5, 8), *NEW])
+    for name in ("fr.po", "fr.po.gz"):
+        outcome = copied("localize", name, "-o", f"{name}.po", "--parent", "runs/toy")
+        assert outcome.code == 0, outcome.err
+        (copied.folder / "fr.po.gz").write_bytes(gzip.compress((copied.folder / "fr.po").read_bytes()))
+    assert (copied.folder / "fr.po.gz.po").read_bytes() == (copied.folder / "fr.po.po").read_bytes()
 
 
 @pytest.mark.parametrize(
