@@ -68,7 +68,8 @@ def write(
         _refuse(part_paths.values())  # reading takes time, and what is there by now is somebody else's
         wanted = {part: size for part, size in sizes.items() if size}
         if len(lots) <= sum(wanted.values()):
-            raise UserError(f"{len(lots):,} pairs are too few for {' and '.join(f'--{name}' for name in wanted)}")
+            sets = " and ".join(f"{size:,} for {part}" for part, size in wanted.items())
+            raise UserError(f"{len(lots):,} pairs are too few to set aside {sets}")
         part_of = divide_lots(lots, wanted)
         counts = dict.fromkeys(part_paths, 0)
         try:
@@ -91,7 +92,7 @@ def _refuse(paths: Iterable[Path]) -> None:
     """UserError if one of the files exists."""
     for path in paths:
         if path.exists():
-            raise UserError(f"{path}: exists already; choose another --output, or remove it")
+            raise UserError(f"{path}: exists already; remove it, or choose another name")
 
 
 def lot(key: str, seed: int) -> int:
@@ -158,7 +159,7 @@ def copy(
                 file.write(text + "\n")
             counts[part] += 1
         if not counts["train"]:
-            raise UserError("too few pairs to hold out a development set; add --dev")
+            raise UserError("too few pairs to hold out a development set; add development pairs")
     return Copied(counts["train"], counts["dev"], report)
 
 

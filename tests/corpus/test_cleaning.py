@@ -158,7 +158,7 @@ def test_no_source_stands_on_two_sides_and_nothing_is_lost(
     try:
         counts = parts.write(originals, tmp_path / "x", ("en", "de"), parts.FILE, sizes, seed)
     except UserError as error:
-        assert "pairs are too few for" in str(error), str(error)  # noqa: PT017
+        assert "pairs are too few to set aside" in str(error), str(error)  # noqa: PT017
         assert len(originals) <= dev + test
         assert list(tmp_path.iterdir()) == []
         return

@@ -11,6 +11,7 @@ import pytest
 
 from dragoman.cli import localize_parents
 from dragoman.configuration.config import Config
+from dragoman.errors import UserError
 from dragoman.run.run import Run
 from dragoman.translation.calibration import Calibration
 from tests import toy
@@ -145,11 +146,13 @@ def test_a_parent_is_trained_on_installed_catalogues(copied: Shell, monkeypatch:
         file.metadata = {"Language": language, "Content-Type": "text/plain; charset=UTF-8"}
         file.save(str(folder / "cow.mo"))
     monkeypatch.setenv("XDG_DATA_DIRS", str(copied.folder / "share"))
+    monkeypatch.chdir(copied.folder)
+    with pytest.raises(UserError, match=r"pairs are too few to set aside 500 for dev$"):  # no option of another command
+        localize_parents.train_installed(("en", "fr"), ())
     monkeypatch.setattr(localize_parents, "ASIDE", 8)
     trained: list[Config] = []
     monkeypatch.setattr(localize_parents, "trained", trained.append)
     monkeypatch.setattr(localize_parents, "load_parent", lambda folder: folder)
-    monkeypatch.chdir(copied.folder)
     for _ in range(2):  # the second time, everything is there
         assert localize_parents.train_installed(("en", "fr"), ("de",)) == Path("runs/installed-en-de-fr")
     first, second = trained
