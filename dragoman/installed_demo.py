@@ -118,10 +118,13 @@ def _messages(language: str) -> Messages:
     other_rows = [
         other_rows[len(other_rows) * number // count_kept] for number in range(count_kept)
     ]  # spread over all programs
-    left_out = installed.left_out(damaged, paths)
+    notes = installed.describe_folders(language, paths), installed.left_out(damaged, paths)
     description = f"{len(other_rows):,} messages of {len(counts) - 1:,} programs, {installed.ENGLISH} to {language}"
     return Messages(
-        own, other_rows, f"{description}, and {count:,} of '{name}', which plays your own project", left_out
+        own,
+        other_rows,
+        f"{description}, and {count:,} of '{name}', which plays your own project",
+        "; ".join(filter(None, notes)),
     )
 
 

@@ -126,6 +126,8 @@ def _installed(options: CorpusOptions, language: str, cleaner: "Cleaner") -> Non
     also = options.also or ()
     names = with_further(installed.ENGLISH, also, language)
     paths, further = installed.find(language, installed.folders(os.environ)), FurtherCounts(names)
+    if other_names := installed.describe_folders(language, paths):
+        tell(other_names)
     counts = Counter[str]()
     damaged: list[str] = []
 

@@ -86,7 +86,10 @@ def train_installed(languages: tuple[str, str], also: Sequence[str]) -> Parent:
         train, dev = (Path(f"{stem}.{part}.tsv") for part in ("train", "dev"))
         if not (train.is_file() and dev.is_file()):
             columns = [name for name in names if name != CONTEXT]  # which has a column anyway
-            units = installed.read(installed.find(target, installed.folders(os.environ)), [], target, columns[1:-1])
+            paths = installed.find(target, installed.folders(os.environ))
+            if other_names := installed.describe_folders(target, paths):
+                tell(other_names)
+            units = installed.read(paths, [], target, columns[1:-1])
             cleaner, further = Cleaner(Rules(drop_copies=True)), FurtherCounts(columns)
             entries = (PairWithOrigin(entry, domain) for domain, unit in units if (entry := cleaner(unit)))
             rows = list(further.counted(entries))

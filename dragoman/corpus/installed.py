@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dragoman.corpus import catalogues, further_languages
+from dragoman.corpus.naming import measure_distance
 from dragoman.corpus.translation_unit import TranslationUnit
 from dragoman.errors import UserError
 
@@ -21,16 +22,43 @@ def folders(environment: Mapping[str, str]) -> list[Path]:
 
 
 def find(language: str, where: Sequence[Path]) -> list[Path]:
-    """Return the catalogues of a language. If there are none, UserError names the languages with the most."""
-    paths = [path for folder in where for path in sorted((folder / language / CATALOGUES).glob("*.mo"))]
-    if paths:
-        return paths
+    """Return the catalogues of a language, which may name a region: as in gettext, what that lacks is of the language
+    without it if there is more. If there is neither, they are of another region. If there are none, UserError names the
+    languages with the most.
+    """
     there = Counter(path.parent.parent.name for folder in where for path in folder.glob(f"*/{CATALOGUES}/*.mo"))
+    if names := _choose(language, there):
+        paths = [
+            path for name in names for folder in where for path in sorted((folder / name / CATALOGUES).glob("*.mo"))
+        ]
+        own = {path.stem: path.parent.parent.name for path in reversed(paths)}  # the first name that has a domain
+        return [path for path in paths if own[path.stem] == path.parent.parent.name]
     most = ", ".join(f"{name} ({count:,})" for name, count in there.most_common(10))
     if not there:
         raise UserError(f"no message catalogs in '{language}', nor in other languages, below XDG_DATA_DIRS")
     places = ", ".join(map(str, where))
     raise UserError(f"no message catalogs in '{language}' below {places}; most common languages: {most}")
+
+
+def _choose(language: str, counts: Mapping[str, int]) -> list[str]:
+    """Return the names of folders to read, given their numbers of catalogues, the best first."""
+    distances = {name: measure_distance(language, name) for name in counts}
+    ranked = sorted(
+        (distance, name != language, -counts[name], name)
+        for name, distance in distances.items()
+        if distance is not None
+    )
+    same = [name for distance, *_, name in ranked if distance == 0]
+    without_region = [name for distance, *_, name in ranked if distance == 1]
+    if same and sum(counts[name] for name in same) >= sum(counts[name] for name in without_region):
+        return same
+    return [*same, *without_region] or [name for *_, name in ranked[:1]]
+
+
+def describe_folders(language: str, paths: Iterable[Path]) -> str:
+    """Return a line about the names of the folders that stand for a language; empty if that is the only one."""
+    names = list(dict.fromkeys(path.parent.parent.name for path in paths))
+    return f"catalogs in {' and '.join(names)} are read for {language}" if names != [language] else ""
 
 
 def read(

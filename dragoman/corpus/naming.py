@@ -39,6 +39,16 @@ NUMBERS = ("id", "no")  # beside two other languages, these are row numbers, not
 KNOWN = frozenset([*ROLES, *CODES, *LANGUAGES])
 
 _DETAILED = re.compile(r"([a-z]+)[-_ ][a-z0-9]{2,8}")  # en-US, pt_BR, source_text
+_SCRIPTS = {"latin": "latn", "iqtelif": "latn", "cyrillic": "cyrl", "devanagari": "deva"}  # by names in locales
+_BY_SCRIPT = {
+    "cyrl": "be bg kk ky mk mn ru sr tg tt uk",
+    "hans": "zh",
+    "hant": "yue zh_hk zh_mo zh_tw",
+    "arab": "az_ir fa ks pa_pk ps sd ug ur",
+    "guru": "pa",
+}
+_SCRIPT_OF = {code: script for script, codes in _BY_SCRIPT.items() for code in codes.split()}  # Latin if it is missing
+_MAIN_REGIONS = frozenset({("zh", "hans", "cn"), ("zh", "hant", "tw")})  # others are spelled as the language: de_DE
 _LANGUAGES = frozenset([*CODES, *LANGUAGES]) - frozenset(ROLES)  # mt: machine translation, and not Maltese
 
 
@@ -57,6 +67,33 @@ def is_language(name: str) -> bool:
 def is_same_language(name: str, other: str) -> bool:
     """Whether both are names or codes of the same language, whatever region or script they add: en and en-US."""
     return is_language(name) and _first(name) == _first(other)
+
+
+def measure_distance(wanted: str, other: str) -> int | None:
+    """Return how far a language is from the one that is wanted: 0 if only its spelling differs (de and de-DE), 1 if it
+    is without the wanted region (de for de_AT), 2 if it has a region and none is wanted, 3 if it has a different one
+    (pt_BR for pt_PT). None for another language, and for one in another script (zh_CN for zh_TW).
+    """
+    (language, region), (other_language, other_region) = _locale(wanted), _locale(other)
+    if language != other_language:
+        return None
+    if region == other_region:
+        return 0
+    return 3 if region and other_region else 2 if other_region else 1
+
+
+def _locale(name: str) -> tuple[tuple[str, str], str]:
+    """Return the language and script of a code, and its region, which is empty if it is the main one."""
+    language, *details = re.split("[-_@]", _code(name).partition(".")[0])
+    script = _SCRIPT_OF.get("_".join([language, *details[:1]])) or _SCRIPT_OF.get(language, "latn")
+    regions: list[str] = []
+    for detail in details:
+        if detail in _SCRIPTS or (len(detail) == 4 and detail.isalpha()):
+            script = _SCRIPTS.get(detail, detail)
+        else:
+            regions.append(detail)
+    region = "_".join(regions)
+    return (language, script), "" if region == language or (language, script, region) in _MAIN_REGIONS else region
 
 
 def match(names: Sequence[str], languages: Sequence[str]) -> tuple[int | None, ...]:

@@ -70,3 +70,42 @@ def test_a_language_that_is_not_there_is_told(machine: Path, golden: Golden) -> 
         with pytest.raises(UserError, match="'cs'") as raised:
             installed.find("cs", folders)
         golden(str(raised.value))
+
+
+@pytest.mark.parametrize(
+    ("language", "there", "chosen"),
+    [
+        ("fr_FR", {"fr": 2, "fr_CA": 3}, ["fr"]),
+        ("de-AT", {"de": 3, "de_AT": 1, "de_CH": 4}, ["de_AT", "de"]),
+        ("pt_BR", {"pt": 2, "pt_BR": 3}, ["pt_BR"]),
+        ("pt_PT", {"pt": 2, "pt_BR": 3}, ["pt"]),
+        ("pt_PT", {"pt_BR": 3, "es": 4}, ["pt_BR"]),
+        ("pt", {"pt": 1, "pt_BR": 3}, ["pt"]),
+        ("pt", {"pt_AO": 1, "pt_BR": 3}, ["pt_BR"]),
+        ("zh_Hant", {"zh_TW": 1, "zh_CN": 3}, ["zh_TW"]),
+        ("zh", {"zh_Hans": 1, "zh_CN": 3, "zh_TW": 2}, ["zh_CN"]),
+        ("sr_Latn", {"sr": 3, "sr@latin": 1}, ["sr@latin"]),
+    ],
+)
+def test_a_region_has_its_own_catalogues_or_those_of_its_language(
+    language: str, there: dict[str, int], chosen: list[str], tmp_path: Path
+) -> None:
+    for name, count in there.items():
+        for number in range(count):
+            path = tmp_path / name / "LC_MESSAGES" / f"{number}.mo"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+    paths = installed.find(language, [tmp_path])
+    assert list(dict.fromkeys(path.parent.parent.name for path in paths)) == chosen
+    assert len({path.name for path in paths}) == len(paths) == max(there[name] for name in chosen)
+    expected = "" if chosen == [language] else f"catalogs in {' and '.join(chosen)} are read for {language}"
+    assert installed.describe_folders(language, paths) == expected
+
+
+def test_another_script_is_another_language(tmp_path: Path) -> None:
+    for name in ("zh_CN", "sr"):
+        (tmp_path / name / "LC_MESSAGES").mkdir(parents=True)
+        (tmp_path / name / "LC_MESSAGES" / "cow.mo").touch()
+    for language in ("zh_TW", "zh_Hant_HK", "sr@latin", "sr-Latn-RS"):
+        with pytest.raises(UserError, match="no message catalogs in"):
+            installed.find(language, [tmp_path])
