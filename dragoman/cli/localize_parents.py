@@ -11,7 +11,7 @@ from dragoman.cli.train import trained
 from dragoman.corpus import installed, parts
 from dragoman.corpus.cleaning import Cleaner, Rules
 from dragoman.corpus.initialize import initialize
-from dragoman.corpus.naming import CONTEXT, is_same_language, with_further
+from dragoman.corpus.naming import CONTEXT, measure_distance, with_further
 from dragoman.corpus.parts import PairWithOrigin
 from dragoman.corpus.sizes import InitOptions
 from dragoman.errors import UserError
@@ -38,8 +38,8 @@ def load_parent(folder: Path) -> Parent:
 
 
 def choose_parent(languages: tuple[str, str]) -> Parent:
-    """Return the run below RUNS that translates between these languages: an imported one, or else that trained on the
-    most text. UserError if there is none.
+    """Return the run below RUNS that translates between these languages, preferably to the same region; of several, an
+    imported one, or else that trained on the most text. UserError if there is none.
     """
     parents = find_parents(RUNS, languages)
     if not parents:
@@ -48,15 +48,20 @@ def choose_parent(languages: tuple[str, str]) -> Parent:
             f"no run below {RUNS} translates from {source} to {target}; name one with --parent, such as an imported "
             "model (dragoman import), or train one with --installed"
         )
-    parent = max(parents, key=lambda parent: sum(parent.run.target.counts) or float("inf"))
+
+    def distance(parent: Parent) -> int:
+        return measure_distance(languages[1], parent.names[-1]) or 0
+
+    parent = min(parents, key=lambda parent: (distance(parent), -(sum(parent.run.target.counts) or float("inf"))))
     alternatives = f" ({len(parents) - 1} other{'s' * (len(parents) > 2)}: --parent)" if len(parents) > 1 else ""
-    tell(f"parent: {parent.run.folder.path}{alternatives}")
+    region = f", which translates to {parent.names[-1]}" if distance(parent) > 1 else ""
+    tell(f"parent: {parent.run.folder.path}{alternatives}{region}")
     return parent
 
 
 def find_parents(folder: Path, languages: tuple[str, str]) -> list[Parent]:
-    """Return the runs in a folder, and in the folders in it, that translate between these languages, and did not start
-    from another run.
+    """Return the runs in a folder, and in the folders in it, that translate between these languages in the same script,
+    and did not start from another run.
     """
     parents: list[Parent] = []
     for config in sorted([*folder.glob("*/config.yaml"), *folder.glob("*/*/config.yaml")]):
@@ -67,9 +72,9 @@ def find_parents(folder: Path, languages: tuple[str, str]) -> list[Parent]:
             is_finished = not folder_of_run.last_state.is_file() or describe_finished(parent.run.config, folder_of_run)
         except UserError:  # no finished run, or of another kind
             continue
-        pairs = zip((parent.names[0], parent.names[-1]), languages, strict=True)
+        pairs = zip(languages, (parent.names[0], parent.names[-1]), strict=True)
         is_first = parent.run.config.training.init_from is None
-        if is_finished and is_first and all(is_same_language(*pair) for pair in pairs):
+        if is_finished and is_first and all(measure_distance(*pair) is not None for pair in pairs):
             parents.append(parent)
     return parents
 

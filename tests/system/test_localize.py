@@ -136,6 +136,37 @@ def test_parents_are_whole_runs_of_the_same_languages(copied: Shell) -> None:
     assert parents[0].names == ("en", "fr")
 
 
+def test_the_parent_of_a_region_is_of_its_script_and_preferably_of_the_same_region(
+    copied: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(copied.folder)
+    runs = copied.folder / "runs"
+
+    def choose(target: str, *there: str) -> str:
+        """Return the target of the parent that is chosen for a target, given those of the runs that are there."""
+        shutil.move(runs / "toy", copied.folder / "toy")
+        shutil.rmtree(runs)
+        for name in there:
+            shutil.copytree(copied.folder / "toy", runs / name)
+            config = runs / name / "config.yaml"
+            config.write_text(config.read_text("utf-8").replace("target: fr", f"target: {name}"), "utf-8")
+        try:
+            return localize_parents.choose_parent(("en_US", target)).names[-1]
+        finally:
+            shutil.rmtree(runs, ignore_errors=True)
+            runs.mkdir()
+            shutil.move(copied.folder / "toy", runs / "toy")
+
+    assert choose("pt_PT", "pt_BR", "pt") == "pt"
+    assert choose("pt-BR", "pt", "pt_BR") == "pt_BR"
+    assert choose("de_AT", "de", "de_CH") == "de"
+    assert choose("pt_PT", "pt_BR", "es") == "pt_BR"
+    assert choose("zh_TW", "zh_CN", "zh_Hant") == "zh_Hant"
+    for target, there in (("zh_TW", "zh_CN"), ("sr@latin", "sr"), ("sr", "sr@latin"), ("zh_CN", "zh_TW")):
+        with pytest.raises(UserError, match=f"no run below runs translates from en_US to {target}"):
+            choose(target, there)
+
+
 def test_a_parent_is_trained_on_installed_catalogues(copied: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     for language, texts in (("fr", [target for _, target in toy.pairs(90, 4)]), ("de", ["x"] * 90)):
         folder = copied.folder / "share" / "locale" / language / "LC_MESSAGES"
