@@ -25,6 +25,7 @@ _WHOLE = re.compile(_BEGUN.pattern + r'(?:[^"\\]|\\.)*"', re.DOTALL)
 BACKSLASH = "\U0010fffd"  # for private use
 _KNOWN = re.compile(r'\\([\\ntrvbf"])|\\')  # escapes of polib, and other backslashes
 _ESCAPE = re.compile(f"{BACKSLASH}(a|x[0-9a-fA-F]{{2}}|[0-7]{{1,3}}|)")
+_TIGHT = re.compile(r"^([ \t]*#(?:~\||~(?!\|)|[,.:|]|(?![,.:|~#\s])))(?=\S)", re.MULTILINE)  # `#,fuzzy`, `#=`, `#note`
 _CHARSET = re.compile(r"charset=([\w.:-]+)", re.ASCII)
 
 
@@ -131,6 +132,7 @@ def parse_po(data: bytes, path: str) -> Any:
     text = decode_po(data, path)
     _check_po(text.split("\n"), path)
     text = _KNOWN.sub(lambda match: match[0] if match[1] else BACKSLASH, text.replace(BACKSLASH, ""))
+    text = _TIGHT.sub(r"\1 ", text)  # polib wants a space there
     try:
         return polib.pofile(_Lines(text + "\n"))
     except OSError as error:

@@ -1,7 +1,7 @@
 """Message catalogues (`.po`): messages without a translation get one, which is marked as fuzzy."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from dragoman.corpus.catalogues import BACKSLASH, decode_po, parse_po, read_header, unescaped
@@ -14,12 +14,10 @@ from dragoman.corpus.translation_unit import cell
 from dragoman.documents.document import Document, File
 from dragoman.documents.document_segment import DocumentSegment, ElementPlaceholders, lacks_placeholder
 from dragoman.documents.html import label
+from dragoman.documents.po_text import CatalogueText
 from dragoman.documents.translated import TranslatedText
 from dragoman.errors import UserError
 
-FUZZY = "fuzzy"
-CONFIDENCE = "dragoman: confidence {:.0%}"
-_CONFIDENCE = re.compile(r"dragoman: confidence \d+%")
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1f\x7f]")  # for which a `.po` has no escape that polib writes
 _COLOR = r"\[[0-9;]*[A-Za-z]"  # after ESC
 _ESCAPES = re.compile(rf"{BACKSLASH}(?:(?:033|x1[bB]|e){_COLOR}|[0-7]{{1,3}}|x[0-9a-fA-F]{{2}}|[ae]|)")
@@ -49,9 +47,8 @@ class PoDocument(Document):
 
     def __init__(self, file: File) -> None:
         self._file = parse_po(file.data, file.name)
-        text = decode_po(file.data, file.name)
-        self._end = _comments_behind(text)
-        self._headed, self._line = text.lstrip("\ufeff").startswith("#"), "\r\n" if "\r\n" in text else "\n"
+        self._header = dict(self._file.metadata)
+        self._text = CatalogueText(decode_po(file.data, file.name), self._file)
         self._check_languages(file)
         self._forms = self._read_forms(file.languages[1])
         entries = (entry for entry in self._file if not entry.obsolete and not CREDITS.fullmatch(entry.msgid))
@@ -112,13 +109,6 @@ class PoDocument(Document):
             self._file.metadata["Plural-Forms"] = rule.header
         return read_forms(rule.header)
 
-    def _comment(self, qualities: Mapping[int, float]) -> None:
-        """Write the confidence of the messages on these lines into their comments, in the place of an earlier one."""
-        for entry in self._file:
-            if entry.linenum in qualities:
-                comments = [line for line in entry.tcomment.split("\n") if line and not _CONFIDENCE.fullmatch(line)]
-                entry.tcomment = "\n".join([*comments, CONFIDENCE.format(qualities[entry.linenum])])
-
     def _drop_extra(self, texts: dict[int, str]) -> None:
         """Remove empty forms beyond those of the header, as a template for two forms has them."""
         for form in sorted(texts):
@@ -127,7 +117,8 @@ class PoDocument(Document):
 
     def written(self, translated: Sequence[TranslatedText]) -> bytes:
         done: set[tuple[int, int | None]] = set()
-        qualities: dict[int, float] = {}  # of each message, that of its least sure form
+        entries: dict[int, Any] = {}  # that get a translation, by their line
+        qualities: dict[int, float] = {}  # of each of them, that of its least sure form
         for gap, line, translation in zip(self._gaps, self.lines, translated, strict=True):
             entry, form = gap.entry, gap.form
             if not translation.complete or gap.place in done:
@@ -146,14 +137,15 @@ class PoDocument(Document):
             else:
                 entry.msgstr_plural[form] = text
                 self._drop_extra(entry.msgstr_plural)
-            if FUZZY not in entry.flags:
-                entry.flags.append(FUZZY)
-        self._comment(qualities)
-        self._file.metadata["Content-Type"] = "text/plain; charset=UTF-8"
-        written = str(self._file).replace(BACKSLASH, "\\") + self._end
-        if not self._headed:
-            written = written.removeprefix("#\n")  # which polib writes for a header that is empty
-        return written.replace("\n", self._line).encode()
+            entries[entry.linenum] = entry
+        return self._text.replaced(entries.values(), qualities, self._new_header()).encode()
+
+    def _new_header(self) -> Any:
+        """Return the entry of the header, which declares the encoding; None if it stays as it is."""
+        metadata = self._file.metadata
+        if "charset=utf-8" not in metadata.get("Content-Type", "").lower():
+            metadata["Content-Type"] = "text/plain; charset=UTF-8"
+        return self._file.metadata_as_entry() if metadata != self._header else None
 
 
 def _further_text(gap: UntranslatedMessage, texts: Texts) -> str:
@@ -175,16 +167,3 @@ def _line(text: str) -> DocumentSegment:
     """A message, in which escapes such as those of colors (`\\033[1m`) stay as they are."""
     kept = ElementPlaceholders(text)
     return label(_ESCAPES.sub(lambda match: kept.placeholder(match[0]), text), text, kept.restore)
-
-
-def _comments_behind(text: str) -> str:
-    """The comments after the last message, which polib does not write."""
-    lines: list[str] = []
-    for line in reversed(text.split("\n")):
-        if line.strip() and (not line.lstrip().startswith("#") or line.lstrip().startswith("#~")):
-            break
-        lines.append(line)
-    else:
-        return ""  # there is no message, and what begins the file is written
-    comments = "\n".join(reversed(lines)).strip()
-    return f"\n{comments}\n" if comments else ""

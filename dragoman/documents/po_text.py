@@ -1,0 +1,101 @@
+"""The text of a message catalogue (`.po`), in which single messages are replaced and all other lines stay."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from dragoman.corpus.catalogues import BACKSLASH
+
+FUZZY = "fuzzy"
+CONFIDENCE = "# dragoman: confidence {:.0%}"
+_CONFIDENCE = re.compile(r"\s*#\s*dragoman: confidence \d+%\s*")
+_COMMENTS = re.compile(r"\s*(?:#(?![,.:|=~]).*)?")  # of translators
+_FLAGS = re.compile(r"\s*#,\s*\S")
+_ABOVE_TEXTS = re.compile(r"\s*(?:#(?!\|).*)?")  # comments but for the previous texts of a message
+_TRANSLATION = re.compile(r"\s*(?:msgstr\b|\"|$)")
+_NO_TEXT = re.compile(r'\s*msgid\s+""\s*')
+
+
+class LineEdit(NamedTuple):
+    """New lines in the place of those from `start` to `end`."""
+
+    start: int
+    end: int
+    lines: list[str]
+
+
+class CatalogueText:
+    """The lines of a catalogue, with its entries by polib, of which some are to be replaced."""
+
+    def __init__(self, text: str, entries: Iterable[Any]) -> None:
+        self._line_end = "\r\n" if "\r\n" in text else "\n"
+        self._lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+        self._starts = [*sorted(map(_start, entries)), len(self._lines)]
+
+    def replaced(self, entries: Iterable[Any], qualities: Mapping[int, float], header: Any) -> str:
+        """Return the text with the translations of these entries, which become fuzzy, and in a comment the confidence
+        of those that are in `qualities`, by the number of their line. `header`: an entry in its place, or None.
+        """
+        edits = [self._message(entry, qualities.get(entry.linenum)) for entry in entries]
+        if header is not None:
+            edits.append(self._header(header))
+        lines = self._lines.copy()
+        for start, end, new in sorted(edits, reverse=True):
+            lines[start:end] = new
+        return self._line_end.join(lines)
+
+    def _message(self, entry: Any, quality: float | None) -> LineEdit:
+        start = _start(entry)
+        stop = next(following for following in self._starts if following > start)
+        begin = next(number for number in range(start, stop) if _is_translation(self._lines[number]))
+        head = self._lines[start:begin]
+        if quality is not None:
+            head = [line for line in head if not _CONFIDENCE.fullmatch(line)]
+            head.insert(_first_unlike(_COMMENTS, head), CONFIDENCE.format(quality))
+        if FUZZY not in entry.flags:
+            _add_flag(head)
+        return LineEdit(start, self._end(begin), [*head, *_translation(entry)])
+
+    def _header(self, entry: Any) -> LineEdit:
+        """Replace the translation of the header. A file without one gets one at its beginning."""
+        for number, line in enumerate(self._lines[:-1]):
+            if _NO_TEXT.fullmatch(line) and _is_translation(self._lines[number + 1]):
+                return LineEdit(number + 1, self._end(number + 1), _translation(entry))
+        return LineEdit(0, 0, ['msgid ""', *_translation(entry), ""])
+
+    def _end(self, begin: int) -> int:
+        """Return the line after the translation that begins on this one."""
+        end = begin + _first_unlike(_TRANSLATION, self._lines[begin:], whole=False)
+        while not self._lines[end - 1].strip():
+            end -= 1
+        return end
+
+
+def _start(entry: Any) -> int:
+    """Return the index of an entry's first line, which polib counts from 1, but for that of the file."""
+    return int(max(entry.linenum - 1, 0))
+
+
+def _is_translation(line: str) -> bool:
+    return line.lstrip().startswith("msgstr")
+
+
+def _first_unlike(pattern: re.Pattern[str], lines: Sequence[str], *, whole: bool = True) -> int:
+    """Return the index of the first line that does not match, the whole of it or its beginning."""
+    matches = pattern.fullmatch if whole else pattern.match
+    return next((number for number, line in enumerate(lines) if not matches(line)), len(lines))
+
+
+def _add_flag(head: list[str]) -> None:
+    """Mark a message as fuzzy, in its line of flags or in a new one."""
+    for number, line in enumerate(head):
+        if _FLAGS.match(line):
+            head[number] = f"{line.rstrip()}, {FUZZY}"
+            return
+    head.insert(_first_unlike(_ABOVE_TEXTS, head), f"#, {FUZZY}")
+
+
+def _translation(entry: Any) -> list[str]:
+    """Return the lines of a translation."""
+    lines = str(entry).replace(BACKSLASH, "\\").rstrip("\n").split("\n")
+    return lines[next(number for number, line in enumerate(lines) if _is_translation(line)) :]
