@@ -155,7 +155,7 @@ def debug_config(
 ) -> None:
     """Check a configuration; print all keys with defaults and descriptions, and the number of parameters."""
     file, changes = overrides(config)
-    from dragoman.configuration import config_file
+    from dragoman.configuration import config_file, plugins
     from dragoman.model.inputs import Regions
     from dragoman.model.parameters import count_parameters
     from dragoman.training import checks
@@ -173,6 +173,8 @@ def debug_config(
     typer.echo(f"\n# With {inputs}, {sum(parts.values()):,} parameters:")
     for part, count in parts.items():
         typer.echo(f"# {part:<20}{count:>12,}")
+    for plugin in plugins.loaded():
+        _tell(f"# plug-in {plugin}: {', '.join(plugin.parts)}")
 
 
 def _symbols(side: "LanguageConfig") -> int:

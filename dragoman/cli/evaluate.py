@@ -27,7 +27,9 @@ class EvaluateCommand(TyperCommand):
     def complete_help(self) -> None:
         """Add the names of the metrics to the help of --metrics."""
         from dragoman.cli.evaluate_scores import KINDS
+        from dragoman.configuration import plugins
 
+        plugins.load_installed()
         for option in self.params:
             if isinstance(option, TyperOption) and option.name == "metrics":
                 option.help = f"{evaluate_options.METRICS_HELP}{', '.join(KINDS)}."

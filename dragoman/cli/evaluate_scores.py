@@ -3,10 +3,10 @@
 import json
 import re
 import unicodedata
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from dragoman.cli.counting import tell_if_from_1
 from dragoman.cli.streams import tell
@@ -21,7 +21,8 @@ from dragoman.evaluation.metrics.table import METRICS
 from dragoman.files.reading import LONGEST_TEXT, read_sentences, shown
 from dragoman.text.pretokenizer import bleu_tokenization
 
-KINDS: Mapping[str, type[Metric]] = {**METRICS, **RECORDED}
+# Metrics may be added at any time.
+KINDS: Mapping[str, type[Metric]] = ChainMap({**RECORDED}, cast(dict[str, type[Metric]], METRICS))
 LOOKED = 1_000  # lines of a file that tell its script
 _JSON = re.compile(r'\{"version":\d+,"text":')  # how a translation begins
 _BETWEEN = re.compile(r"(?<!\\)\|")  # the parts of a signature
@@ -124,7 +125,7 @@ def measures(text: str, settings: Mapping[str, Any]) -> list[Metric]:
 
 
 def _measure(spec: Spec, settings: Mapping[str, Any]) -> Metric:
-    if spec.kind not in KINDS:
+    if not components.has_kind(KINDS, spec.kind):
         raise UserError(f"--metrics: unknown metric '{spec.kind}', {nearest(spec.kind, KINDS)}")
     has = components.options(KINDS[spec.kind])
     chosen = {option: value for option, value in settings.items() if option in has and value is not None}

@@ -3,7 +3,7 @@
 import functools
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
@@ -31,7 +31,14 @@ MODULES = {"import": "import_run"}  # of commands whose name is a word of Python
 
 
 class Program(Commands):
-    """All commands, in the order of the panels."""
+    """All commands, in the order of the panels. Each has the option `--code`, or the key `code` as an override."""
+
+    def __init__(self, *, commands: Any = None, **settings: Any) -> None:
+        super().__init__(commands=commands, **settings)
+        option = _code_option()
+        for leaf in _leaves(self):
+            if not leaf.ignore_unknown_options:
+                leaf.params.append(option)
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(PANEL_OF)
@@ -166,6 +173,43 @@ To = Annotated[str | None, typer.Option(metavar="LANGUAGE", help="Target languag
 OneBased = Annotated[bool, typer.Option("--one-based", help="Word indices in --gold start at 1 instead of 0.")]
 
 
+def _leaves(command: Any) -> Iterator[Any]:
+    for inner in getattr(command, "commands", {}).values():
+        yield from _leaves(inner) if hasattr(inner, "commands") else [inner]
+
+
+def _load_code(context: Any, files: list[str] | None) -> None:
+    if files and not context.resilient_parsing:
+        from dragoman.configuration import plugins
+
+        plugins.load_code(files)
+
+
+# Commands do not see it: it takes effect when it is parsed, before other options are looked up in tables.
+Code = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--code",
+        metavar="FILE",
+        is_eager=True,
+        expose_value=False,
+        callback=_load_code,
+        help="Python file with further parts, such as a score or a metric, which is executed. May be repeated.",
+    ),
+]
+
+
+def _code_option() -> Any:
+    """Return the option as a parameter of any command."""
+    holder = typer.Typer(add_completion=False)
+
+    @holder.command()
+    def command(code: Code = None) -> None: ...
+
+    (option,) = (option for option in typer.main.get_command(holder).params if option.name == "code")
+    return option
+
+
 class CandidateCounts(NamedTuple):
     """The two numbers of `--shortlist`."""
 
@@ -284,4 +328,8 @@ def files_and_overrides(words: Sequence[str]) -> tuple[list[str], dict[str, str]
         if value.startswith("--") and not equals:
             raise typer.BadParameter(f"--{key} needs a value: --{key} VALUE")
         changes[key] = value
+    if "code" in changes:  # now, since a command may read a run before the configuration
+        from dragoman.configuration import config_file
+
+        config_file.load_code(changes["code"])
     return files, changes

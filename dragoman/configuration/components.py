@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
-from dragoman.configuration import arguments, yaml_lines
+from dragoman.configuration import arguments, plugins, yaml_lines
 from dragoman.configuration.messages import explain, nearest, shown, type_text
 from dragoman.errors import UserError
 
@@ -43,9 +43,16 @@ class OneOf:
         return handler(core_schema.literal_schema(self.choices))
 
     def _checked(self, value: object) -> object:
-        if isinstance(value, str) and value in self._table:
+        if isinstance(value, str) and has_kind(self._table, value):
             return value
         raise PydanticKnownError("literal_error", {"expected": ", ".join(self.choices)})
+
+
+def has_kind(table: Mapping[str, Any], kind: str) -> bool:
+    """Whether a table has this kind, if need be after the parts of installed packages were added to the tables."""
+    if kind not in table:
+        plugins.load_installed()
+    return kind in table
 
 
 class Problem(NamedTuple):
@@ -207,7 +214,7 @@ def complete(table: Mapping[str, Callable[..., Any]], spec: Spec) -> Spec:
 
 def _checked(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) -> tuple[dict[str, Any], list[Problem]]:
     """Every option of the `spec` at `path`, explicit or by default, as the constructor takes it, and the problems."""
-    if spec.kind not in table:
+    if not has_kind(table, spec.kind):
         return {}, [Problem((*path, "kind"), f"unknown kind '{spec.kind}', {nearest(spec.kind, table)}")]
     parameters = option_parameters(table[spec.kind])
     keywords = {name: parameter.default for name, parameter in parameters.items()}

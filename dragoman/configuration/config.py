@@ -220,6 +220,9 @@ class Config(Section):
 
     run: Text = Field("runs/model", description="folder of the run: checkpoints, vocabularies and logs")
     seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(1, description="random seed")
+    code: Annotated[tuple[Text, ...], Several] = Field(
+        (), description="Python files with further parts, executed before the parts are read"
+    )
     device: DeviceConfig = Field(DeviceConfig(), description="device, threads and precision")
     data: DataConfig = Field(description="training and development data")
     text: TextConfig = Field(TextConfig(), description="text processing and vocabularies")

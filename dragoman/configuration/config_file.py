@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from dragoman.configuration import arguments, sections, yaml_lines
+from dragoman.configuration import arguments, plugins, sections, yaml_lines
 from dragoman.configuration.components import Path, Problem, dotted
 from dragoman.configuration.config import Config
 from dragoman.configuration.messages import shown
@@ -48,13 +48,46 @@ def load(
     if unfit:
         config = sections.sound(Config, values, unfit)
     if config:
+        executes = "code" in overrides or not (of_run or _is_of_run(FilePath(path)))
+        problems += _load_code(config) if executes else []
         needed = required_of_run if of_run else required
         all_checks = [needed, *checks] if wrong else [needed, contradictions, *checks]
         problems += [problem for problem in _problems(config, all_checks) if not _within(problem.path, unfit)]
         problems = _drop_consequences(problems, unfit)
     if config is None or problems or document.faults:
+        if config and not executes:
+            problems += _unloaded_code(config)
         raise ConfigError(_format_problems(document, problems))
     return config
+
+
+def _is_of_run(path: FilePath) -> bool:
+    """Whether a configuration may come from somebody else: it is in a run folder, or a link into one."""
+    return any(place.with_name("run.json").exists() for place in (path, path.resolve()))
+
+
+def load_code(text: str) -> None:
+    """Execute the files that an override of the key `code` names, as YAML. UserError if one fails."""
+    value = yaml_lines.read(text, "--code").value
+    plugins.load_code(map(str, value) if isinstance(value, list) else [text])
+
+
+def _load_code(config: Config) -> list[Problem]:
+    """Execute the code that a configuration names."""
+    try:
+        plugins.load_code(config.code)
+    except UserError as error:
+        return [Problem(("code",), str(error))]
+    return []
+
+
+def _unloaded_code(config: Config) -> list[Problem]:
+    """Problems that may have other problems as a consequence: code that came with a run, and was not executed."""
+    return [
+        Problem(("code",), f"{file} was not executed, since this configuration is of a run; add --code {file}")
+        for file in config.code
+        if not plugins.is_loaded(file)
+    ]
 
 
 def _written(value: Any, key: str) -> str:
@@ -132,10 +165,12 @@ def dump(config: Config) -> str:
 
 def commented(config: Config, tables: Mapping[Path, Mapping[str, Any]] = {}) -> str:
     """The complete configuration as YAML, with comments that explain each key and list its kinds in `tables`."""
+    plugins.load_installed()
     return yaml_lines.write(sections.tree(config), dict(sections.notes(Config, tables)))
 
 
 def schema(tables: Mapping[Path, Mapping[str, Any]] = {}) -> str:
     """The JSON schema of a configuration, with the kinds in `tables`, for editors that complete and check YAML."""
+    plugins.load_installed()
     json_schema = {"$schema": GenerateJsonSchema.schema_dialect, **sections.schema(Config, tables), "title": TITLE}
     return json.dumps(json_schema, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -178,6 +178,18 @@ def tree(value: Any) -> Any:
     return value.kind if isinstance(value, Spec) and not value.options else plain(value)
 
 
+def texts(section: Section) -> set[str]:
+    """All texts among the values of a section and of those in it, such as the kinds of parts, also of inner ones."""
+
+    def within(value: Any) -> Iterator[str]:
+        if isinstance(value, str):
+            yield value
+        for item in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+            yield from within(item)
+
+    return set(within(tree(section)))
+
+
 def changed_values(section: Section) -> dict[str, Any]:
     """The values of a section that differ from the defaults, as plain values; inner sections with theirs alone."""
     changed: dict[str, Any] = {}

@@ -25,6 +25,7 @@ UPLOADED: Final = (
     "config.yaml",
     "source*",
     "target*",
+    "code.*.py",
     "calibration.json",
     "gate.json",
     "shortlist.safetensors",

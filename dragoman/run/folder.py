@@ -1,7 +1,8 @@
 """A run folder: everything that one training made, and all that is needed to use the model.
 
 run.json                  shows that training or `dragoman import` made this folder; version, form, date, the run it
-                          started from, and what the development data score without a model (baselines)
+                          started from, the plug-ins whose parts it uses, and what the development data score without a
+                          model (baselines)
 config.yaml               the configuration, complete and resolved
 source.*, target.*        text pipelines, vocabularies and counts of symbols, and the characters of their words if
                           the model reads or spells these; for numeric sources, how many numbers a region has; with
@@ -10,6 +11,8 @@ memory.jsonl.gz           the training pairs, if they are a translation memory (
 model.safetensors         the weights to use: the mean of the best or last, or the best
 model-best.safetensors    the best single validation; model-last.safetensors: the last one
 model-start.safetensors   the weights of another run that training began with (training.init_interpolation)
+code.*.py                 Python files with parts of the model (key `code`), for reading and `--code`: nothing executes
+                          them by itself
 metrics.jsonl             metrics of training and validation, a line each time
 events.*                  the same for TensorBoard (training.loggers: tensorboard)
 validation.jsonl          the development sentences as last translated, with attention
@@ -29,13 +32,13 @@ reverse/                  the run of the other direction, where both were traine
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dragoman.configuration import arguments
+from dragoman.configuration import arguments, plugins
 from dragoman.configuration.messages import figure
 from dragoman.errors import UserError
 from dragoman.files.reading import read_lines
@@ -48,7 +51,7 @@ FORM = 3
 BEGUN = re.compile(
     r"run\.json|config\.yaml|metrics\.jsonl|events\.out\.tfevents\..+"
     r"|(source|target)(\..+)?\.(json|tokenizer|vocabulary|counts|characters)"
-    r"|target\.languages|memory\.jsonl\.gz|model-start\.safetensors"
+    r"|target\.languages|memory\.jsonl\.gz|model-start\.safetensors|code\..+\.py"
 )
 MADE = re.compile(rf"{BEGUN.pattern}|validation\.jsonl|README\.md|model(-best|-last)?\.safetensors")
 KEPT = re.compile(r"last\.safetensors|step-\d{8}\.safetensors")
@@ -169,6 +172,14 @@ class RunFolder:
         return ""
 
     @property
+    def plugins(self) -> str:
+        """The plug-ins whose parts the run uses, in words."""
+        match self.proof.get("plugins"):
+            case [*records]:
+                return ", ".join(map(plugins.describe_record, records))
+        return ""
+
+    @property
     def imported(self) -> str:
         """The program whose model was imported and its files, in words; empty for a run that was trained here."""
         match self.proof.get("imported"):
@@ -192,6 +203,10 @@ class RunFolder:
         folder = cls(path.parent)
         if path == folder.config:
             folder.check_form()
+
+    def check_plugins(self, names: Collection[str]) -> None:
+        """Raises UserError if a plug-in is missing that has a part among these names of the run's configuration."""
+        plugins.require(self.path, self.proof.get("plugins"), names)
 
     def has_part(self, path: Path) -> bool:
         """Whether a path, as written or with links resolved, is something that commands read from the run; the report

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dragoman.configuration import config_file
+from dragoman.configuration import config_file, sections
 from dragoman.configuration.components import NONE, Spec
-from dragoman.configuration.config import Config
+from dragoman.configuration.config import Config, TrainingConfig
 from dragoman.corpus.features import FeatureSource
 from dragoman.data.language import Language, Source, require_text
 from dragoman.data.preparation import load as load_sources
@@ -56,6 +56,9 @@ class Run:
             if not there:
                 raise UserError(f"{path}: not a complete run folder (it has no {part.name})")
         config = config_file.load(folder.config, of_run=True)  # `model` checks that its parts fit
+        # Training and metrics may have parts that no command needs which uses the model.
+        used = config.model_copy(update={"training": TrainingConfig(), "metrics": ()})
+        folder.check_plugins(sections.texts(used))
         *sources, target = load_sources(config.data, folder.path).values()
         assert isinstance(target, Language)
         return cls(folder, config, tuple(sources), target)
@@ -107,6 +110,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("output", _describe_part(config.model.output)),
         ("parameters", f"{sum(parts.values()):,}"),
         *((f"  {part}", f"{count:,}") for part, count in parts.items()),
+        *([("plug-ins", run.folder.plugins)] if run.folder.plugins else []),
         *([("begun with", run.folder.ancestor)] if run.folder.ancestor else []),
         *_progress(metric_rows(run)),
         *_weights(run),

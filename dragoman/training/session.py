@@ -35,7 +35,7 @@ from dragoman.training.plan import count_steps, describe_mixture
 from dragoman.training.progress import Progress
 from dragoman.training.trainer import train as train_to_the_end
 from dragoman.training.training import Training, TrainingDirection
-from dragoman.training.training_folder import open_run_folder, write_config, write_proof
+from dragoman.training.training_folder import note_plugins, open_run_folder, write_config, write_proof
 from dragoman.training.transfer import begin, freeze
 from dragoman.training.validation import Validator
 from dragoman.training.workers import SignalHandler, Workers
@@ -72,6 +72,7 @@ def train(
             return folder
         if workers.leads:
             write_config(folder, config)
+            note_plugins(folder, config)
         run = assemble(config, folder, workers, journal, SignalHandler())
         if run.progress.step:
             journal.say(f"{folder.path}: resuming from step {run.progress.step:,}")
@@ -237,6 +238,7 @@ def reverse(run: Training, model: Seq2Seq) -> TrainingDirection:
     if run.workers.leads:
         if not folder.mark.is_file():
             write_proof(folder)
+        note_plugins(folder, config)
         (source,) = data.sources
         assert isinstance(source, Language)
         source.save(folder.path, "source")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dragoman.configuration import config_file, sections
+from dragoman.configuration import config_file, plugins, sections
 from dragoman.configuration.config import Config
 from dragoman.data.preparation import STORE
 from dragoman.data.store import PART, discard_store, sweep_stores
@@ -19,7 +19,7 @@ from dragoman.training.checks import complete, load_config
 from dragoman.version import __version__
 
 # Options that may change when a run is resumed; any other change makes it a different run.
-FREE = {("run",), ("device",), ("search",), ("constraints",), ("training", "average_checkpoints")} | {
+FREE = {("run",), ("code",), ("device",), ("search",), ("constraints",), ("training", "average_checkpoints")} | {
     ("training", name) for name in ("epochs", "steps", "save_every", "patience", "max_nonfinite_steps", "loggers")
 }
 
@@ -65,6 +65,29 @@ def write_proof(folder: RunFolder) -> None:
 def note_start(folder: RunFolder, start: Mapping[str, str]) -> None:
     """Write into that proof which run's weights training begins with."""
     _write(folder.mark, json.dumps({**folder.proof, "start": dict(start)}) + "\n")
+
+
+def note_plugins(folder: RunFolder, config: Config) -> None:
+    """Write into that proof which plug-ins have parts of this configuration, and copy the code that is no package.
+    UserError if the code differs from that of a training to resume, or was not executed.
+    """
+    if missing := next((file for file in config.code if not plugins.is_loaded(file)), None):
+        raise UserError(f"code: {missing} was not executed, since it came with a run; add --code {missing}")
+    used = list(plugins.used(sections.texts(config)))
+    before = {record.get("file"): record.get("sha256") for record in folder.proof.get("plugins", ())}
+    files = [plugin for plugin in used if plugin.path]
+    for number, plugin in enumerate(files):
+        if plugin.file in [other.file for other in files[:number]]:
+            raise UserError(f"{plugin.path}: another file of code has this name; rename one")
+        if folder.last_state.is_file() and before.get(plugin.file, plugin.sha256) != plugin.sha256:
+            raise UserError(
+                f"{folder.path}: was started with another {plugin.name}, see {folder.path / plugin.file}; "
+                "choose another folder with --run"
+            )
+        with write_atomically(folder.path / plugin.file, "wb") as file:
+            file.write(plugin.text)
+    if used or before:
+        _write(folder.mark, json.dumps({**folder.proof, "plugins": [plugin.record for plugin in used]}) + "\n")
 
 
 def note_baselines(folder: RunFolder, baselines: Any, data: Mapping[str, str | None]) -> None:

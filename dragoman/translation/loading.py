@@ -7,7 +7,7 @@ from typing import Any, Literal, cast, get_args
 from torch import nn
 
 from dragoman import devices
-from dragoman.configuration import arguments, components
+from dragoman.configuration import arguments, components, plugins
 from dragoman.configuration.config import Config, DeviceConfig
 from dragoman.corpus import dictionary as dictionary_files
 from dragoman.corpus.dictionary import Dictionary
@@ -58,6 +58,7 @@ def load(
     translation_memory: str | Path | None = None,
     dictionary: str | Path | Sequence[str | Path] = (),
     replace_unk: bool | None = None,
+    code: str | Path | Sequence[str | Path] = (),
 ) -> Translator:
     """Load a translator from a run folder; nothing else is needed. `weights`: model, model-best or model-last.
 
@@ -76,6 +77,8 @@ def load(
     Several folders form an ensemble, which translates with the mean of its models' predictions. Each model reads the
     sources it knows, and all must share their target symbols. The search, `constraints` and `replace_unk` are those of
     the first run, the candidates are those of all.
+    `code` are Python files with parts that the run uses and dragoman lacks. They are executed; a copy that came with
+    the run is not, unless it is named here.
     A single run that `dragoman calibrate` has calibrated with these weights gives the confidence of its translations.
     UserError names what is missing or damaged.
     """
@@ -86,6 +89,7 @@ def load(
     arguments.checked(translation_memory, "translation_memory", str, Path, type(None))
     arguments.checked(replace_unk, "replace_unk", bool, type(None))
     files, counts = _files(dictionary), _counts(shortlist)
+    plugins.load_code([code] if isinstance(code, str | Path) else code)
     runs = [Run.load(path) for path in folders]
     own = runs[0].config.device
     wanted = own if device is None else devices.choose_config(device, own)

@@ -1,5 +1,8 @@
 """The tables of encoders: for texts, and for feature vectors."""
 
+from collections import ChainMap
+from collections.abc import Mapping
+
 from dragoman.model.encoder.convolutional import ConvolutionalEncoder
 from dragoman.model.encoder.encoder import Encoder
 from dragoman.model.encoder.projection import ProjectionEncoder
@@ -11,4 +14,7 @@ ENCODERS: dict[str, type[Encoder]] = {
     "self_attention": SelfAttentionEncoder,
     "convolutional": ConvolutionalEncoder,
 }
-FEATURE_ENCODERS: dict[str, type[Encoder]] = {"projection": ProjectionEncoder, **ENCODERS}
+# Encoders may be added at any time.
+FEATURE_ENCODERS: Mapping[str, type[Encoder]] = ChainMap[str, type[Encoder]](
+    ENCODERS, {"projection": ProjectionEncoder}
+)

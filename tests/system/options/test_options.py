@@ -20,7 +20,10 @@ def options() -> Iterator[tuple[str, str]]:
         name, command = pending.pop()
         pending += [(f"{name} {word}".strip(), option) for word, option in getattr(command, "commands", {}).items()]
         if not hasattr(command, "commands"):
-            yield from ((name, option.opts[0]) for option in command.params if option.param_type_name == "option")
+            options = [option.opts[0] for option in command.params if option.param_type_name == "option"]
+            yield from (
+                (name, option) for option in options if option != "--code"
+            )  # tests/configuration/test_plugins.py
 
 
 EFFECTS = {
