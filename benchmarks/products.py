@@ -1,8 +1,9 @@
 """What translates the strings of a product best: `make products-table`.
 
 For several products and languages: the nearest neighbor in the product's own strings, and models that start from a
-parent of other programs' messages, without and with a translation memory, and with further languages as sources. The
-folder of `--data` has these files, each with a header that names English, the further languages and the target:
+parent of other programs' messages: without a translation memory, with the most similar string of it, with two that
+cover more words, and with further languages as sources. The folder of `--data` has these files, each with a header that
+names English, the further languages and the target:
 
     parent.LANGUAGE.tsv, parent-dev.LANGUAGE.tsv     messages of other programs
     PRODUCT/memory.LANGUAGE.tsv                      a product's own strings
@@ -45,7 +46,13 @@ from dragoman.training.starting import OPTIONS
 
 PARTS = ("dev", "test")
 READER = {**MEMORY, "model.combination": "hierarchical"}
-KINDS = {"alone": {}, "memory": READER, "memory and languages": {**READER, "training.source_dropout": "0.1"}}
+COVERING = {"data.translation_memory": "{kind: covering, threshold: 0.3, count: 2}"}
+KINDS = {
+    "alone": {},
+    "memory": READER,
+    "covering memory": {**READER, **COVERING},
+    "memory and languages": {**READER, "training.source_dropout": "0.1"},
+}
 SYMBOLS = {"memory and languages": 12_000}  # of a parent; others have those of its configuration
 IMPORTED = "imported"
 CHANGED = 0.1  # share of characters that an editor changes in a string that is nearly right

@@ -13,7 +13,7 @@ from dragoman.training import checks
 from tests import toy
 from tests.benchmarks.test_tables import TINY, lines
 
-KINDS = ["alone", "memory", "memory and languages"]
+KINDS = ["alone", "memory", "covering memory", "memory and languages"]
 
 
 @pytest.fixture
@@ -41,10 +41,14 @@ def test_parents_come_first_and_all_kinds_become_lines(options: Namespace, capsy
     assert products.parents(options) == (tuple(f"parent, fr, {kind}" for kind in KINDS),)
     for row in rows:
         products.work(row, options)
-    for source, kind in ((("en",), "memory"), (("en", "de"), "memory and languages")):
+    for source, kind, count in (
+        (("en",), "memory", 1),
+        (("en",), "covering memory", 2),
+        (("en", "de"), "memory and languages", 1),
+    ):
         config = Run.load(options.folder / Row(f"cow, fr, {kind}", row.config).slug).config
         assert config.data.source == source
-        assert config.data.recalled
+        assert len(config.data.recalled) == count
         assert config.training.init_from == str(options.folder / Row(f"parent, fr, {kind}", row.config).slug)
     products.show(rows, options)
     shown = capsys.readouterr().out.splitlines()
