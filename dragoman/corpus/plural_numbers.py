@@ -8,12 +8,16 @@ import re
 from typing import Final, NamedTuple
 
 from dragoman.corpus.plural_forms import COUNTED, Forms
+from dragoman.corpus.translation_unit import PluralForm
 
 # Placeholders of whole numbers in C, Python, Qt and KDE, and their names in braces.
 NUMBER: Final = re.compile(
     r"(?<![%$\\{])(?:%(?:\d+\$|\(\w+\))?'?(?:hh|h|ll|l|z|j|t|q|L)?[diu](?![^\W\d_])|%n(?!\w)|%1(?![\w$.])|"
     r"%?\{(?:0|n|num|number|count)\}(?!\}))"
 )
+
+
+HUNDRED: Final = 100  # in most languages, of the most common form of more than one
 
 
 class PluralExample(NamedTuple):
@@ -39,6 +43,15 @@ def example_numbers(forms: Forms) -> dict[int, int]:
         numbers.setdefault(forms.of[number], number)
     numbers.pop(forms.singular, None)
     return numbers if len(numbers) > 1 else {}
+
+
+def describe_forms(forms: Forms) -> dict[int, PluralForm]:
+    """Return each form of a catalogue with a number that it is for, which tells it apart or is a large one."""
+    examples = example_numbers(forms)
+    numbers: dict[int, int] = {}
+    for number in (HUNDRED, *range(2, COUNTED), 1, 0) if forms.of else ():
+        numbers.setdefault(forms.of[number], number)
+    return {form: PluralForm(examples.get(form, number), form in examples) for form, number in numbers.items()}
 
 
 def put_number(text: str, number: int) -> PluralExample | None:

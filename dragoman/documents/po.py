@@ -9,7 +9,7 @@ from dragoman.corpus.cleaning import CREDITS
 from dragoman.corpus.further_languages import Texts
 from dragoman.corpus.naming import is_language, is_same_language, matched
 from dragoman.corpus.plural_forms import Forms, plural_rule, read_forms
-from dragoman.corpus.plural_numbers import PluralExample, example_numbers, put_number
+from dragoman.corpus.plural_numbers import PluralExample, describe_forms, put_number
 from dragoman.corpus.translation_unit import cell
 from dragoman.documents.document import Document, File
 from dragoman.documents.document_segment import DocumentSegment, ElementPlaceholders, lacks_placeholder
@@ -24,13 +24,14 @@ _ESCAPES = re.compile(rf"{BACKSLASH}(?:(?:033|x1[bB]|e){_COLOR}|[0-7]{{1,3}}|x[0
 
 
 class UntranslatedMessage(NamedTuple):
-    """A message without a translation, or one form of its plural without one. If only a number tells which form is
-    meant, `text` has one, `numbered`.
+    """A message without a translation, or one form of its plural without one, with a number that this is for. If only
+    a number tells which form is meant, `text` has one, `numbered`.
     """
 
     entry: Any  # of polib
     form: int | None
     text: str
+    number: int | None = None
     numbered: PluralExample | None = None
 
     @property
@@ -88,16 +89,19 @@ class PoDocument(Document):
             return
         forms: dict[int, str] = entry.msgstr_plural
         declared = self._forms or Forms(max([1, *forms]) + 1, 0, alone=True)
-        numbers = example_numbers(declared)
+        described = describe_forms(declared)
         for form in range(declared.size):
             if not forms.get(form, "").strip():
+                plural_form = described.get(form)
+                number = plural_form and plural_form.number
                 is_singular = form == declared.singular and declared.size > 1
                 if is_singular and (declared.alone or not lacks_placeholder(entry.msgid, entry.msgid_plural)):
-                    yield UntranslatedMessage(entry, form, entry.msgid)
+                    yield UntranslatedMessage(entry, form, entry.msgid, number)
                     continue
-                if form in numbers and (numbered := put_number(entry.msgid_plural, numbers[form])):
-                    yield UntranslatedMessage(entry, form, numbered.text, numbered)
-                yield UntranslatedMessage(entry, form, entry.msgid_plural)  # if the number gets lost
+                shown = plural_form.number if plural_form and plural_form.shown else None
+                if shown is not None and (numbered := put_number(entry.msgid_plural, shown)):
+                    yield UntranslatedMessage(entry, form, numbered.text, shown, numbered)
+                yield UntranslatedMessage(entry, form, entry.msgid_plural, number)  # if the number gets lost
 
     def _read_forms(self, target: str) -> Forms | None:
         """Return the forms of plurals, which the header declares afterwards; None if nothing is known of them."""
@@ -151,7 +155,7 @@ class PoDocument(Document):
 def _further_text(gap: UntranslatedMessage, texts: Texts) -> str:
     """Return the text of a message in another language, with the same number; empty if that is not possible."""
     plain = gap.numbered.restore(gap.text) if gap.numbered else gap.text
-    text = texts.get((unescaped(gap.entry.msgctxt or ""), cell(unescaped(plain or ""))), "")
+    text = texts.find(unescaped(gap.entry.msgctxt or ""), cell(unescaped(plain or "")), gap.number)
     if not gap.numbered:
         return text
     numbered = put_number(text, int(gap.numbered.number))

@@ -7,6 +7,7 @@ import polib
 import pytest
 
 from dragoman.corpus import catalogues
+from dragoman.corpus.further_languages import Texts
 from dragoman.documents.document import File
 from dragoman.documents.passages import split_text
 from dragoman.documents.po import PoDocument
@@ -185,7 +186,7 @@ def test_forms_that_a_number_tells_apart_are_translated_with_one() -> None:
     message = 'msgctxt "menu"\nmsgid "%d _cow"\nmsgid_plural "%d _cows"\nmsgstr[0] ""\nmsgstr[1] ""\nmsgstr[2] ""\n'
     catalogue = PoDocument(File("cs.po", f"{forms}{message}".encode(), ("en", "cs")))
     assert [line.text for line in catalogue.lines] == ["%d _cow", "2 _cows", "%d _cows", "5 _cows", "%d _cows"]
-    further = catalogue.further_texts({("menu", "%d _cows"): "%d vaches"})
+    further = catalogue.further_texts(Texts({("menu", "%d _cows"): ["%d vaches"]}))
     assert further == ["", "2 vaches", "%d vaches", "5 vaches", "%d vaches"]
     texts = ["%d kráva", "2 krávy", "x", "pět krav", "%d krav"]
     translated = [
