@@ -11,7 +11,7 @@ import polib
 
 from dragoman.corpus.naming import UNSAID, Columns, is_language, matched, two
 from dragoman.corpus.plural_forms import Forms, read_forms
-from dragoman.corpus.plural_numbers import describe_forms, put_number
+from dragoman.corpus.plural_numbers import NUMBER, describe_forms, put_number
 from dragoman.corpus.translation_unit import TranslationState, TranslationUnit, cell
 from dragoman.errors import UserError
 from dragoman.files.reading import read_chunks, shown
@@ -50,13 +50,17 @@ def read(path: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
 
 def put_numbers(units: Iterator[TranslationUnit]) -> Iterator[TranslationUnit]:
     """Yield units with a number in the place of the placeholder in each text, if they are plural forms that only a
-    number tells apart, and source and target have such a placeholder. Other texts without one are left out.
+    number tells apart, and source and target have such a placeholder. Other texts without one are left out. A target
+    without any stays if it is for that number alone.
     """
     for unit in units:
         form = unit.form
         numbered = [put_number(text, form.number) if form and form.shown else None for text in unit.texts]
+        texts = [one.text if one else "" for one in numbered]
         if numbered[0] and numbered[-1] and numbered[0].placeholder == numbered[-1].placeholder:
-            unit = unit._replace(texts=tuple(one.text if one else "" for one in numbered))
+            unit = unit._replace(texts=tuple(texts))
+        elif numbered[0] and form and form.alone and not NUMBER.search(unit.texts[-1]):
+            unit = unit._replace(texts=(*texts[:-1], unit.texts[-1]))
         yield unit
 
 

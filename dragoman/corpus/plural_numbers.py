@@ -19,6 +19,8 @@ NUMBER: Final = re.compile(
 
 HUNDRED: Final = 100  # in most languages, of the most common form of more than one
 
+_DIGITS = re.compile(r"\d+")
+
 
 class PluralExample(NamedTuple):
     """A text with a number in the place of a placeholder."""
@@ -27,8 +29,12 @@ class PluralExample(NamedTuple):
     number: str
     placeholder: str
 
-    def restore(self, translation: str) -> str | None:
-        """Return a translation with the placeholder in the place of the number; None unless it is there once."""
+    def restore(self, translation: str, *, alone: bool = False) -> str | None:
+        """Return a translation with the placeholder in the place of the number; None unless it is there once. A form
+        for that number `alone` may do without, as `two files` does, if it has no other number.
+        """
+        if alone and set(_DIGITS.findall(translation)) <= {*_DIGITS.findall(self.text)} - {self.number}:
+            return translation
         pattern = rf"(?<![\d.,]){self.number}(?!\d|[.,]\d)"
         restored, count = re.subn(pattern, lambda match: self.placeholder, translation)
         return restored if count == 1 else None
@@ -51,7 +57,10 @@ def describe_forms(forms: Forms) -> dict[int, PluralForm]:
     numbers: dict[int, int] = {}
     for number in (HUNDRED, *range(2, COUNTED), 1, 0) if forms.of else ():
         numbers.setdefault(forms.of[number], number)
-    return {form: PluralForm(examples.get(form, number), form in examples) for form, number in numbers.items()}
+    return {
+        form: PluralForm(examples.get(form, number), form in examples, forms.of.count(form) == 1)
+        for form, number in numbers.items()
+    }
 
 
 def put_number(text: str, number: int) -> PluralExample | None:

@@ -19,12 +19,13 @@ class TranslationState(Enum):
 
 
 class PluralForm(NamedTuple):
-    """A form of a plural by a number that it is for, and whether it takes a number in the text to tell it from another
-    form.
+    """A form of a plural by a number that it is for, whether it takes a number in the text to tell it from another
+    form, and whether it is for that number alone, so that the text may lack the number.
     """
 
     number: int
     shown: bool
+    alone: bool = False
 
 
 class TranslationUnit(NamedTuple):

@@ -10,7 +10,7 @@ from dragoman.corpus.further_languages import Texts
 from dragoman.corpus.naming import is_language, is_same_language, matched
 from dragoman.corpus.plural_forms import Forms, plural_rule, read_forms
 from dragoman.corpus.plural_numbers import PluralExample, describe_forms, put_number
-from dragoman.corpus.translation_unit import cell
+from dragoman.corpus.translation_unit import PluralForm, cell
 from dragoman.documents.document import Document, File
 from dragoman.documents.document_segment import DocumentSegment, ElementPlaceholders, lacks_placeholder
 from dragoman.documents.html import label
@@ -24,14 +24,14 @@ _ESCAPES = re.compile(rf"{BACKSLASH}(?:(?:033|x1[bB]|e){_COLOR}|[0-7]{{1,3}}|x[0
 
 
 class UntranslatedMessage(NamedTuple):
-    """A message without a translation, or one form of its plural without one, with a number that this is for. If only
-    a number tells which form is meant, `text` has one, `numbered`.
+    """A message without a translation, or one form of its plural without one, and the numbers that this is for. If
+    only a number tells which form is meant, `text` has one, `numbered`.
     """
 
     entry: Any  # of polib
     form: int | None
     text: str
-    number: int | None = None
+    form_of: PluralForm | None = None
     numbered: PluralExample | None = None
 
     @property
@@ -93,15 +93,14 @@ class PoDocument(Document):
         for form in range(declared.size):
             if not forms.get(form, "").strip():
                 plural_form = described.get(form)
-                number = plural_form and plural_form.number
                 is_singular = form == declared.singular and declared.size > 1
                 if is_singular and (declared.alone or not lacks_placeholder(entry.msgid, entry.msgid_plural)):
-                    yield UntranslatedMessage(entry, form, entry.msgid, number)
+                    yield UntranslatedMessage(entry, form, entry.msgid, plural_form)
                     continue
                 shown = plural_form.number if plural_form and plural_form.shown else None
                 if shown is not None and (numbered := put_number(entry.msgid_plural, shown)):
-                    yield UntranslatedMessage(entry, form, numbered.text, shown, numbered)
-                yield UntranslatedMessage(entry, form, entry.msgid_plural, number)  # if the number gets lost
+                    yield UntranslatedMessage(entry, form, numbered.text, plural_form, numbered)
+                yield UntranslatedMessage(entry, form, entry.msgid_plural, plural_form)  # if the number gets lost
 
     def _read_forms(self, target: str) -> Forms | None:
         """Return the forms of plurals, which the header declares afterwards; None if nothing is known of them."""
@@ -129,7 +128,7 @@ class PoDocument(Document):
                 continue
             text = _CONTROLS.sub("", line.written(translation))
             if gap.numbered:
-                restored = gap.numbered.restore(text)
+                restored = gap.numbered.restore(text, alone=gap.form_of is not None and gap.form_of.alone)
                 if restored is None:
                     continue
                 text = restored
@@ -155,7 +154,9 @@ class PoDocument(Document):
 def _further_text(gap: UntranslatedMessage, texts: Texts) -> str:
     """Return the text of a message in another language, with the same number; empty if that is not possible."""
     plain = gap.numbered.restore(gap.text) if gap.numbered else gap.text
-    text = texts.find(unescaped(gap.entry.msgctxt or ""), cell(unescaped(plain or "")), gap.number)
+    text = texts.find(
+        unescaped(gap.entry.msgctxt or ""), cell(unescaped(plain or "")), gap.form_of and gap.form_of.number
+    )
     if not gap.numbered:
         return text
     numbered = put_number(text, int(gap.numbered.number))

@@ -216,7 +216,7 @@ UNITS = [
     TranslationUnit(("fuzzy", "unscharf"), TranslationState.FUZZY),
     TranslationUnit(("open ", "öffnen "), context="menu"),
     TranslationUnit(("%d many", "%d viele"), plural=True, form=PluralForm(100, shown=False)),
-    TranslationUnit(("one", "eins"), plural=True, form=PluralForm(1, shown=False)),
+    TranslationUnit(("one", "eins"), plural=True, form=PluralForm(1, shown=False, alone=True)),
     TranslationUnit(("left", "")),
     TranslationUnit(("old", "alt"), TranslationState.OBSOLETE),
 ]
@@ -251,9 +251,9 @@ def test_a_mo_has_contexts_and_plurals(tmp_path: Path) -> None:
     messages = [("menu\x04open", "öffnen"), ("one\0%d many", "eins\0%d viele"), ("a\0b", "c")]
     expected = [
         TranslationUnit(("open", "öffnen"), context="menu"),
-        TranslationUnit(("one", "eins"), plural=True, form=PluralForm(1, shown=False)),
+        TranslationUnit(("one", "eins"), plural=True, form=PluralForm(1, shown=False, alone=True)),
         TranslationUnit(("%d many", "%d viele"), plural=True, form=PluralForm(100, shown=False)),
-        TranslationUnit(("b", "c"), plural=True, form=PluralForm(1, shown=False)),
+        TranslationUnit(("b", "c"), plural=True, form=PluralForm(1, shown=False, alone=True)),
     ]
     for order in "<>":
         (tmp_path / "x.mo").write_bytes(written.mo(messages, order=order))
