@@ -14,7 +14,7 @@ from dragoman.corpus.translation_unit import PluralForm, cell
 from dragoman.documents.document import Document, File
 from dragoman.documents.document_segment import DocumentSegment, ElementPlaceholders, lacks_placeholder
 from dragoman.documents.html import label
-from dragoman.documents.po_text import CatalogueText
+from dragoman.documents.po_text import LOST_NUMBER, CatalogueText
 from dragoman.documents.translated import TranslatedText
 from dragoman.errors import UserError
 
@@ -38,6 +38,14 @@ class UntranslatedMessage(NamedTuple):
     def place(self) -> tuple[int, int | None]:
         """What a translation is of: a line of the file, and the form."""
         return self.entry.linenum, self.form
+
+
+class Draft(NamedTuple):
+    """The translation of a message or form, and its quality if that is known."""
+
+    gap: UntranslatedMessage
+    text: str
+    quality: float | None
 
 
 class PoDocument(Document):
@@ -64,9 +72,20 @@ class PoDocument(Document):
         return [cell(unescaped(gap.entry.msgctxt or "")) for gap in self._gaps]
 
     def count(self, translated: Sequence[TranslatedText]) -> tuple[int, int]:
-        pairs = zip(self._gaps, translated, strict=True)
-        complete = {gap.place for gap, translation in pairs if translation.complete}
-        return len(complete), len({gap.place for gap in self._gaps})
+        return sum(1 for _ in self._drafts(translated)), len({gap.place for gap in self._gaps})
+
+    def _drafts(self, translated: Sequence[TranslatedText]) -> Iterator[Draft]:
+        """Yield the first usable translation of each message or form: a number that it was given is there again."""
+        done: set[tuple[int, int | None]] = set()
+        for gap, line, translation in zip(self._gaps, self.lines, translated, strict=True):
+            if not translation.complete or gap.place in done:
+                continue
+            text = _CONTROLS.sub("", line.written(translation))
+            alone = gap.form_of is not None and gap.form_of.alone
+            restored = gap.numbered.restore(text, alone=alone) if gap.numbered else text
+            if restored is not None:
+                done.add(gap.place)
+                yield Draft(gap, restored, translation.quality)
 
     def _check_languages(self, file: File) -> None:
         """UserError if the header names other languages. One that names none, or the source language although nothing
@@ -119,29 +138,23 @@ class PoDocument(Document):
                 del texts[form]
 
     def written(self, translated: Sequence[TranslatedText]) -> bytes:
-        done: set[tuple[int, int | None]] = set()
+        numbered = {gap.place for gap in self._gaps if gap.numbered}
         entries: dict[int, Any] = {}  # that get a translation, by their line
         qualities: dict[int, float] = {}  # of each of them, that of its least sure form
-        for gap, line, translation in zip(self._gaps, self.lines, translated, strict=True):
+        remarks: dict[int, list[str]] = {}
+        for gap, text, quality in self._drafts(translated):
             entry, form = gap.entry, gap.form
-            if not translation.complete or gap.place in done:
-                continue
-            text = _CONTROLS.sub("", line.written(translation))
-            if gap.numbered:
-                restored = gap.numbered.restore(text, alone=gap.form_of is not None and gap.form_of.alone)
-                if restored is None:
-                    continue
-                text = restored
-            done.add(gap.place)
-            if translation.quality is not None:
-                qualities[entry.linenum] = min(translation.quality, qualities.get(entry.linenum, 1.0))
+            if quality is not None:
+                qualities[entry.linenum] = min(quality, qualities.get(entry.linenum, 1.0))
+            if gap.form_of and gap.place in numbered and not gap.numbered:
+                remarks.setdefault(entry.linenum, []).append(LOST_NUMBER.format(form, gap.form_of.number))
             if form is None:
                 entry.msgstr = text
             else:
                 entry.msgstr_plural[form] = text
                 self._drop_extra(entry.msgstr_plural)
             entries[entry.linenum] = entry
-        return self._text.replaced(entries.values(), qualities, self._new_header()).encode()
+        return self._text.replaced(entries.values(), qualities, remarks, self._new_header()).encode()
 
     def _new_header(self) -> Any:
         """Return the entry of the header, which declares the encoding; None if it stays as it is."""

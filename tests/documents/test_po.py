@@ -198,6 +198,13 @@ def test_forms_that_a_number_tells_apart_are_translated_with_one() -> None:
     assert catalogue.count(translated) == (3, 3)
     (entry,) = polib.pofile(catalogue.written(translated).decode())
     assert entry.msgstr_plural == {0: "%d kráva", 1: "%d krávy", 2: "%d krav"}
+    assert entry.tcomment == "dragoman: msgstr[2] was translated without its number (5)"
+    again = PoDocument(File("cs.po", f"{forms}# {entry.tcomment}\n{message}".encode(), ("en", "cs")))
+    (entry,) = polib.pofile(again.written(translated).decode())
+    assert entry.tcomment == "dragoman: msgstr[2] was translated without its number (5)"
+    passage, lacking = translated[4].passage, (TranslatedSentence(""),)
+    translated[4] = TranslatedText(passage, lacking)
+    assert catalogue.count(translated) == (2, 3)
 
 
 HEBREW = "nplurals=3; plural=(n==1 ? 0 : n==2 ? 1 : 2);"
