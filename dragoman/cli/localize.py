@@ -31,6 +31,15 @@ class LocalizeOptions(NamedTuple):
             help="Run to start from, such as an imported model. Default: of the runs below runs that translate "
             "between these languages, an imported one, or the one trained on the most text.",
         ),
+        Conflicts("--installed", "--parent-corpus", because="one parent is enough"),
+    ] = None
+    parent_corpus: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CORPUS",
+            help="Train a parent on these pairs of other programs, such as others.train.tsv of `dragoman corpus`; "
+            "others.dev.tsv beside it selects the weights.",
+        ),
         Conflicts("--installed", because="one parent is enough"),
     ] = None
     installed: Annotated[
@@ -39,7 +48,7 @@ class LocalizeOptions(NamedTuple):
             "--installed", help="Train a parent on the message catalogs installed on this machine (takes hours)."
         ),
     ] = False
-    also: Annotated[Also, Requires("--installed")] = None
+    also: Annotated[Also, Requires("--installed", "--parent-corpus")] = None
     run: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Folder of the catalog's own run.", show_default="runs/PARENT-FILE"),
@@ -83,11 +92,13 @@ def localize(options: LocalizeOptions) -> None:
 
 
 def _parent(options: LocalizeOptions, languages: tuple[str, str]) -> "Parent":
-    """Return the run to start from, which is trained first with --installed. UserError if there is none."""
+    """Return the run to start from, which --installed and --parent-corpus train first. UserError if there is none."""
     from dragoman.cli import localize_parents
 
     if options.parent:
         return localize_parents.load_parent(options.parent)
+    if options.parent_corpus:
+        return localize_parents.train_on_corpus(options.parent_corpus, languages, options.also or ())
     if options.installed:
         return localize_parents.train_installed(languages, options.also or ())
     return localize_parents.choose_parent(languages)

@@ -20,8 +20,8 @@ from dragoman.training import checks, starting
 from dragoman.training.finishing import describe_finished
 
 RUNS: Final = Path("runs")
-EPOCHS: Final = 5  # over the messages of installed programs
-ASIDE: Final = 500  # of their messages for development
+EPOCHS: Final = 5  # over the messages of other programs
+ASIDE: Final = 500  # messages of installed programs for development
 
 
 class Parent(NamedTuple):
@@ -86,21 +86,38 @@ def train_installed(languages: tuple[str, str], also: Sequence[str]) -> Parent:
         raise UserError(f"--installed: installed catalogs translate from English, not from {source}")
     names = with_further(installed.ENGLISH, also, target)
     stem = RUNS / f"installed-{'-'.join(names)}"
-    config = Path(f"{stem}.yaml")
-    if not config.is_file():
-        train, dev = (Path(f"{stem}.{part}.tsv") for part in ("train", "dev"))
-        if not (train.is_file() and dev.is_file()):
-            columns = [name for name in names if name != CONTEXT]  # which has a column anyway
-            paths = installed.find(target, installed.folders(os.environ))
-            if other_names := installed.describe_folders(target, paths):
-                tell(other_names)
-            units = installed.read(paths, [], target, columns[1:-1])
-            cleaner, further = Cleaner(Rules(drop_copies=True)), FurtherCounts(columns)
-            entries = (PairWithOrigin(entry, domain) for domain, unit in units if (entry := cleaner(unit)))
-            rows = list(further.counted(entries))
-            further.check(f"--installed {target}")
-            parts.write(rows, stem, columns, parts.DOMAIN, {"dev": ASIDE}, parts.SEED)
+    train, dev = (Path(f"{stem}.{part}.tsv") for part in ("train", "dev"))
+    if not (Path(f"{stem}.yaml").is_file() or (train.is_file() and dev.is_file())):
+        columns = [name for name in names if name != CONTEXT]  # which has a column anyway
+        paths = installed.find(target, installed.folders(os.environ))
+        if other_names := installed.describe_folders(target, paths):
+            tell(other_names)
+        units = installed.read(paths, [], target, columns[1:-1])
+        cleaner, further = Cleaner(Rules(drop_copies=True)), FurtherCounts(columns)
+        entries = (PairWithOrigin(entry, domain) for domain, unit in units if (entry := cleaner(unit)))
+        rows = list(further.counted(entries))
+        further.check(f"--installed {target}")
+        parts.write(rows, stem, columns, parts.DOMAIN, {"dev": ASIDE}, parts.SEED)
+    return _train(stem, train, names, str(dev))
+
+
+def train_on_corpus(corpus: Path, languages: tuple[str, str], also: Sequence[str]) -> Parent:
+    """Train a run that is named after a corpus on it, or continue its training. Return it. UserError if the run has
+    another corpus.
+    """
+    source, target = languages
+    return _train(RUNS / corpus.name.partition(".")[0], corpus, with_further(source, also, target))
+
+
+def _train(stem: Path, corpus: Path, names: Sequence[str], dev: str | None = None) -> Parent:
+    """Train the run `stem` on a corpus in these languages, with a new configuration if there is none."""
+    source, *also, target = names
+    config_file = Path(f"{stem}.yaml")
+    if not config_file.is_file():
         options = InitOptions(translation_memory=True, epochs=EPOCHS)
-        initialize(train, None, config, str(dev), (installed.ENGLISH, target), options, also)
-    trained(checks.load_config(config, {"run": str(stem)}))
+        initialize(corpus, None, config_file, dev, (source, target), options, also)
+    config = checks.load_config(config_file, {"run": str(stem)})
+    if not {str(corpus), f"{stem}-data/train"}.issuperset(config.data.train):
+        raise UserError(f"{config_file}: trains on {', '.join(config.data.train)}, not on {corpus}; rename either")
+    trained(config)
     return load_parent(stem)

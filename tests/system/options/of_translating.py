@@ -95,6 +95,7 @@ WATCHED = {
     "localize": (
         Watch("dragoman.cli.localize._adapt"),
         Watch("dragoman.cli.localize_parents.train_installed", lambda *_: load_parent(Path("runs/first"))),
+        Watch("dragoman.cli.localize_parents.train_on_corpus", lambda *_: load_parent(Path("runs/first"))),
     ),
     "push": (Watch("dragoman.interop.hub.push", lambda *_, **__: "here"),),
     "export": (
@@ -178,6 +179,7 @@ TABLE: dict[str, Effects] = {
         ),
         "--parent": Effect(LOCALIZE, "--parent runs/first", adapted, "--parent runs/toy", "runs/first"),
         "--installed": Effect(LOCALIZE, "--installed", adapted, "--parent runs/toy", "runs/first"),
+        "--parent-corpus": Effect(LOCALIZE, "--parent-corpus test.tsv", adapted, "--parent runs/toy", "runs/first"),
         "--also": Effect(f"{LOCALIZE} --installed", "--also de,es", further, "", "'de', 'es'"),
         "--run": Effect(f"{LOCALIZE} --parent runs/toy", "--run runs/mine", adapted, "", "runs/mine"),
         "--min-confidence": Effect(f"{LOCALIZE} --parent runs/sure", "--min-confidence 1", "new.po"),
