@@ -20,7 +20,7 @@ SUFFIXES: Final = (
     ".characters .languages .gz .tsv"
 ).split()
 # Files of a run that its users need, in the order in which they are listed
-UPLOADED: Final = (
+PUBLISHED: Final = (
     "run.json",
     "config.yaml",
     "source*",
@@ -89,16 +89,29 @@ def push(path: Path, name: str, *, public: bool = False) -> str:
     if not NAME.fullmatch(name):
         raise UserError(f"{name}: expected a name on the hub, such as me/en-de")
     run = Run.load(path)
-    weights, folder = run.weights(), run.folder.path
-    files = [file for pattern in UPLOADED for file in sorted(folder.glob(pattern)) if file.is_file()]
+    files = published(run)
     with _errors(name) as hub:
         api, add = hub.HfApi(), hub.CommitOperationAdd
         where = str(api.create_repo(name, private=not public, exist_ok=True))
-        operations = [add(path_in_repo=file.name, path_or_fileobj=str(file)) for file in files]
-        operations.append(add(path_in_repo="model.safetensors", path_or_fileobj=str(weights)))
-        operations.append(add(path_in_repo="README.md", path_or_fileobj=describe(run).encode()))
+        operations = [
+            add(path_in_repo=file, path_or_fileobj=str(content) if isinstance(content, Path) else content)
+            for file, content in files.items()
+        ]
         api.create_commit(name, operations, commit_message=f"Upload {run.config.data.languages}")
     return where
+
+
+def published(run: Run) -> dict[str, Path | bytes]:
+    """Return the files of a run that its users need, by name: a path, or the content. The weights are those to use, and
+    README.md is the card. UserError if the run has no weights yet.
+    """
+    weights, folder = run.weights(), run.folder.path
+    files = [file for pattern in PUBLISHED for file in sorted(folder.glob(pattern)) if file.is_file()]
+    return {
+        **{file.name: file for file in files},
+        "model.safetensors": weights,
+        "README.md": describe(run).encode(),
+    }
 
 
 def describe(run: Run) -> str:
