@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dragoman.configuration.config_file import ConfigError
     from dragoman.errors import UserError
     from dragoman.run.folder import RunFolder
+    from dragoman.training.callbacks import Callback, TrainingEnd, TrainingStep, ValidationScores
     from dragoman.training.checks import load_config, schema
     from dragoman.training.session import train
     from dragoman.translation.explanation.explanation import Explanation
@@ -31,15 +32,19 @@ threads.wait_briefly()  # before torch is imported
 
 
 __all__ = [
+    "Callback",
     "Config",
     "ConfigError",
     "Explanation",
     "Result",
     "RunFolder",
     "Scored",
+    "TrainingEnd",
+    "TrainingStep",
     "Translation",
     "Translator",
     "UserError",
+    "ValidationScores",
     "load",
     "load_config",
     "schema",
@@ -47,15 +52,19 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Callback": "dragoman.training.callbacks",
     "Config": "dragoman.configuration.config",
     "ConfigError": "dragoman.configuration.config_file",
     "Explanation": "dragoman.translation.explanation.explanation",
     "Result": "dragoman.translation.result",
     "RunFolder": "dragoman.run.folder",
     "Scored": "dragoman.translation.translation",
+    "TrainingEnd": "dragoman.training.callbacks",
+    "TrainingStep": "dragoman.training.callbacks",
     "Translation": "dragoman.translation.translation",
     "Translator": "dragoman.translation.translator",
     "UserError": "dragoman.errors",
+    "ValidationScores": "dragoman.training.callbacks",
     "load": "dragoman.translation.loading",
     "load_config": "dragoman.training.checks",
     "schema": "dragoman.training.checks",

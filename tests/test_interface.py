@@ -44,6 +44,7 @@ WRONG = [
     *(f"load_config(run + '/config.yaml', {{'seed': {value}}})" for value in ("object()", "[{1}]", "{1: 2}")),
     *(f"train(config={value})" for value in ("{}", "None")),
     *(f"train(load_config(run + '/config.yaml'), train={value})" for value in ("5", "'one un'", "[('one', 1)]")),
+    *(f"train(load_config(run + '/config.yaml'), callbacks={value})" for value in ("5", "Callback()", "[print]")),
     "RunFolder(path=5)",
 ]
 CALLS = """

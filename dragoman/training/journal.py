@@ -1,9 +1,12 @@
-"""Logging during training: metrics.jsonl, experiment trackers, and a progress bar, or lines, on stderr."""
+"""Logging during training: metrics.jsonl, experiment trackers, and a progress bar, or lines, on stderr; in a notebook
+a bar below the cell.
+"""
 
 import json
 import math
 import time
 from datetime import timedelta
+from importlib import import_module
 from types import TracebackType
 from typing import Any
 
@@ -21,18 +24,19 @@ from dragoman.training.loggers import LoggedRun, LoggerGroup
 from dragoman.training.progress import Progress
 
 EVERY = 30.0  # seconds between two lines of progress where there is no bar
+REFRESH = 0.5  # seconds between two updates of the bar in a notebook
 
 
 class ProgressLines:
-    """Lines of progress for a log file or a notebook, which have no progress bar."""
+    """Lines of progress for a log file, which has no progress bar."""
 
-    def __init__(self, begun: int, steps: int) -> None:
-        self._begun, self._steps = begun, steps
+    def __init__(self, begun: int, steps: int, interval: float = EVERY) -> None:
+        self._begun, self._steps, self._interval = begun, steps, interval
         self._since = self._printed = time.monotonic()
         self._loss, self._symbols, self._counted = math.nan, 0.0, 0.0
 
     def advance(self, progress: Progress) -> str:
-        """Count a step. Return a line if the last one is EVERY seconds old, otherwise nothing."""
+        """Count a step. Return a line if the last one is old enough, otherwise nothing."""
         # The sums begin again at 0 after each row of metrics.
         more = progress.target_symbols - self._counted
         self._symbols += more if more >= 0 else progress.target_symbols
@@ -40,7 +44,7 @@ class ProgressLines:
         if progress.symbols:
             self._loss = progress.loss / progress.symbols
         now = time.monotonic()
-        if now - self._printed < EVERY:
+        if now - self._printed < self._interval:
             return ""
         speed, left = self._symbols / (now - self._printed), max(0, self._steps - progress.step)
         seconds = left * (now - self._since) / max(1, progress.step - self._begun)
@@ -49,6 +53,30 @@ class ProgressLines:
             f"step {progress.step:>7,} of {self._steps:,}  epoch {progress.epochs_begun}  loss {self._loss:.4g}  "
             f"{speed:,.0f} symbols/s  {timedelta(seconds=round(seconds))} left"
         )
+
+
+class NotebookBar:
+    """A progress bar in the output of a notebook's cell, which is updated in place and needs no widgets."""
+
+    def __init__(self, begun: int, steps: int) -> None:
+        self._lines, self._steps = ProgressLines(begun, steps, REFRESH), steps
+        # A notebook has IPython; the bundle is what every front end shows, as text where it shows no HTML.
+        display = import_module("IPython.display").display
+        self._handle = display(self._bundle(begun, f"step {begun:,} of {steps:,}"), raw=True, display_id=True)
+
+    def advance(self, progress: Progress) -> None:
+        """Count a step, and update the bar now and then."""
+        if line := self._lines.advance(progress):
+            self._handle.update(self._bundle(progress.step, line), raw=True)
+
+    def end(self, progress: Progress) -> None:
+        """Show where training ended."""
+        line = f"step {progress.step:,} of {self._steps:,}  epoch {progress.epochs_begun}"
+        self._handle.update(self._bundle(progress.step, line), raw=True)
+
+    def _bundle(self, step: int, line: str) -> dict[str, str]:
+        bar = f'<progress value="{step}" max="{max(1, self._steps)}"></progress>'
+        return {"text/plain": line, "text/html": f"<pre>{bar} {line.strip()}</pre>"}
 
 
 class TrainingLog:
@@ -68,6 +96,8 @@ class TrainingLog:
         )
         self._task: TaskID | None = None
         self._lines: ProgressLines | None = None
+        self._notebook: NotebookBar | None = None
+        self._last: Progress | None = None
         self._loggers = LoggerGroup()
 
     def __enter__(self) -> "TrainingLog":
@@ -82,9 +112,13 @@ class TrainingLog:
         if config is not None:
             self._loggers = LoggerGroup.of(config, self.say)
             self._loggers.begin(LoggedRun.of(self.folder, config, progress.step))
-        if self.console.is_interactive and not self.console.quiet:
+        if self.console.quiet:
+            pass
+        elif self.console.is_jupyter:
+            self._notebook = NotebookBar(progress.step, steps)
+        elif self.console.is_interactive:
             self._bar.start()
-        elif not self.console.quiet:
+        else:
             self._lines = ProgressLines(progress.step, steps)
         epoch = progress.epochs_begun
         self._task = self._bar.add_task("", total=steps, completed=progress.step, epoch=epoch, loss="-", speed="-")
@@ -94,6 +128,8 @@ class TrainingLog:
     ) -> None:
         if self._bar.live.is_started:
             self._bar.stop()
+        if self._notebook and self._last:
+            self._notebook.end(self._last)
         self._loggers.end(completed=kind is None)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -118,6 +154,9 @@ class TrainingLog:
         """Advance the progress bar or, where there is none, print a line now and then."""
         if self._lines and (line := self._lines.advance(progress)):
             self.say(line)
+        if self._notebook:
+            self._last = progress
+            self._notebook.advance(progress)
         if self._task is not None:
             self._bar.update(self._task, completed=progress.step, epoch=progress.epochs_begun)
 

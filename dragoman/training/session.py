@@ -1,5 +1,6 @@
 """From a configuration to a trained run folder: assemble, resume, train, finish."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from dragoman.model.seq2seq import Seq2Seq
 from dragoman.model.weights import allocate_memory, check_weights, read_shapes
 from dragoman.run.folder import RunFolder
 from dragoman.training import checkpoint, own_pairs, pretrained, run_baselines
+from dragoman.training.callbacks import Callback, CallbackGroup, TrainingEnd, read_only
 from dragoman.training.checkpoint import Selection
 from dragoman.training.checks import complete, problems
 from dragoman.training.cuda_graphs import CudaGraphs
@@ -33,6 +35,7 @@ from dragoman.training.optimizer import OPTIMIZERS, SCHEDULES
 from dragoman.training.own_pairs import Pairs
 from dragoman.training.plan import count_steps, describe_mixture
 from dragoman.training.progress import Progress
+from dragoman.training.trainer import reached_limits
 from dragoman.training.trainer import train as train_to_the_end
 from dragoman.training.training import Training, TrainingDirection
 from dragoman.training.training_folder import note_plugins, open_run_folder, write_config, write_proof
@@ -42,7 +45,12 @@ from dragoman.training.workers import SignalHandler, Workers
 
 
 def train(
-    config: Config | str | Path, *, train: Pairs | None = None, dev: Pairs | None = None, quiet: bool = False
+    config: Config | str | Path,
+    *,
+    train: Pairs | None = None,
+    dev: Pairs | None = None,
+    callbacks: Sequence[Callback] = (),
+    quiet: bool = False,
 ) -> RunFolder:
     """Train, or resume, the run that `config` describes to its end; the folder then holds the finished model, and its
     `history` the losses and scores. The path of a configuration is as good; `load_config` reads one with other values.
@@ -50,10 +58,13 @@ def train(
     `train` and `dev` are pairs of texts in memory, a source and its target each (with several sources, a text for each
     of them first), in place of the files of `data.train` and `data.dev`; they are kept in `RUN-data`.
 
+    The methods of `callbacks` are called after each step and each validation, and at the end.
+
     Under torchrun every worker calls this. UserError for faults that the user can fix; KeyboardInterrupt after Ctrl-C,
     with everything saved.
     """
     arguments.checked(config, "config", Config, str, Path)
+    group = _checked_callbacks(callbacks)
     config = own_pairs.configure(config, {"train": train, "dev": dev})
     config_file.check(config, (problems,))
     # With every default written out: what a later version would choose otherwise is fixed in the run's file.
@@ -74,24 +85,8 @@ def train(
             write_config(folder, config)
             note_plugins(folder, config)
         run = assemble(config, folder, workers, journal, SignalHandler())
-        if run.progress.step:
-            journal.say(f"{folder.path}: resuming from step {run.progress.step:,}")
-        before = run.progress.length
-        of_schedule = (f"schedule.{warning}" for warning in run.schedule.warnings(before))
-        for warning in (*of_schedule, *run.objective.warnings(before)):
-            journal.say(f"training.{warning}")
-        # Behind the warnings, which compare it with the length that training began with.
-        run.progress.length = run.schedule.length
-        sizes = [sum(parameter.numel() for parameter in direction.model.parameters()) for direction in run.directions]
-        journal.say(f"{run.device}; {' and '.join(map('{:,}'.format, sizes))} parameters; {run.data.report}")
-        for line in run.data.left_out:
-            journal.say(line)
-        for direction in run.directions if workers.leads else ():
-            if measured := run_baselines.load_or_measure(direction, anew=not run.saved_step):
-                journal.say(f"{run.named(direction)}without a model: {measured}")
-        run.clock.seconds()  # which is no time of training
-        if shares := describe_mixture(config.data, run.data):
-            journal.say(f"an epoch draws {shares}")
+        run.callbacks = group
+        _describe(run)
         for direction in run.directions:
             stack.enter_context(direction.journal).open(run.progress, run.schedule.length, direction.config)
         with run.device.training(), run.stop:  # at other times nothing is lost by stopping at once
@@ -99,7 +94,39 @@ def train(
         if workers.leads:
             finish(run)
         workers.barrier()
+    if workers.leads:
+        reasons = (*reached_limits(run.progress, config.training), *(["callback"] if group.stopped else []))
+        group.on_end(TrainingEnd(folder, run.progress.step, read_only(folder.history.final), reasons))
     return folder
+
+
+def _describe(run: Training) -> None:
+    """Print what is trained and on which data, with warnings; and measure scores without a model."""
+    journal = run.journal
+    if run.progress.step:
+        journal.say(f"{run.folder.path}: resuming from step {run.progress.step:,}")
+    before = run.progress.length
+    of_schedule = (f"schedule.{warning}" for warning in run.schedule.warnings(before))
+    for warning in (*of_schedule, *run.objective.warnings(before)):
+        journal.say(f"training.{warning}")
+    # Behind the warnings, which compare it with the length that training began with.
+    run.progress.length = run.schedule.length
+    sizes = [sum(parameter.numel() for parameter in direction.model.parameters()) for direction in run.directions]
+    journal.say(f"{run.device}; {' and '.join(map('{:,}'.format, sizes))} parameters; {run.data.report}")
+    for line in run.data.left_out:
+        journal.say(line)
+    for direction in run.directions if run.workers.leads else ():
+        if measured := run_baselines.load_or_measure(direction, anew=not run.saved_step):
+            journal.say(f"{run.named(direction)}without a model: {measured}")
+    run.clock.seconds()  # which is no time of training
+    if shares := describe_mixture(run.config.data, run.data):
+        journal.say(f"an epoch draws {shares}")
+
+
+def _checked_callbacks(callbacks: Sequence[Callback]) -> CallbackGroup:
+    """TypeError if they are no callbacks."""
+    arguments.checked(callbacks, "callbacks", list, tuple)
+    return CallbackGroup([arguments.checked(callback, "a callback", Callback) for callback in callbacks])
 
 
 def assemble(

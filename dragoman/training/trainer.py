@@ -16,7 +16,8 @@ from dragoman.data.batching import prefetch
 from dragoman.errors import UserError
 from dragoman.evaluation.metrics.table import higher_is_better
 from dragoman.training import checkpoint
-from dragoman.training.gradients import compute_gradients
+from dragoman.training.callbacks import TrainingStep, ValidationScores, read_only
+from dragoman.training.gradients import GradientSums, compute_gradients
 from dragoman.training.plan import plan_batches
 from dragoman.training.progress import Progress, ValidationRecord, peak_memory
 from dragoman.training.training import Training
@@ -95,7 +96,7 @@ def reached_limits(progress: Progress, settings: TrainingConfig) -> list[str]:
 
 
 def _has_ended(run: Training) -> bool:
-    return bool(reached_limits(run.progress, run.config.training))
+    return run.callbacks.stopped or bool(reached_limits(run.progress, run.config.training))
 
 
 def _rest_of_epoch(run: Training) -> Generator[Sequence[Batch], None, None]:
@@ -154,7 +155,26 @@ def _update(run: Training, batches: Sequence[Batch]) -> bool:
         _log(run, sums.norm)
     if progress.skipped_in_a_row >= settings.max_nonfinite_steps:
         raise _diverged(run, f"the loss was not finite for {settings.max_nonfinite_steps} steps in a row")
+    _report_step(run, sums, finite)
     return sums.interrupted
+
+
+def _report_step(run: Training, sums: GradientSums, finite: bool) -> None:
+    """Call the callbacks after a step."""
+    if not run.callbacks.callbacks:
+        return
+    if run.workers.leads:
+        progress, rate = run.progress, run.optimizer.param_groups[0]["lr"]
+        loss, symbols = sums.loss / sums.symbols, int(sums.target_symbols)
+        step = TrainingStep(progress.step, progress.epochs_begun, loss, rate, sums.norm, symbols, not finite)
+        run.callbacks.on_step(step)
+    _agree_to_stop(run)
+
+
+def _agree_to_stop(run: Training) -> None:
+    """Let all workers end if a callback of the leader ends the training."""
+    if run.callbacks.may_stop:
+        run.callbacks.stopped = run.workers.broadcast(run.callbacks.stopped)
 
 
 def _log(run: Training, norm: float) -> None:
@@ -189,11 +209,12 @@ def _count_time(run: Training) -> None:
 def _validate(run: Training) -> None:
     """Validate on the development set, keep the weights if they are among the best, and save."""
     progress, settings = run.progress, run.config.training
+    values = dict[str, float]()
     _count_time(run)
     # The average of the weights is what will be used, so it is measured and kept.
     with run.average.swapped_in() if run.average else nullcontext():
         # One worker validates, and all receive its result: they must agree on when to end.
-        validated = run.workers.broadcast(_try_validation(run) if run.workers.leads else "")
+        validated = run.workers.broadcast(_try_validation(run, values) if run.workers.leads else "")
         if isinstance(validated, str):
             raise _diverged(run, validated)
         progress.record(validated, higher_is_better(settings.metric), settings.average_checkpoints.count)
@@ -208,10 +229,16 @@ def _validate(run: Training) -> None:
             "the training data (reduce sizes, raise dropout), or training.optimizer.learning_rate too high"
         )
     _save(run)
+    if run.callbacks.callbacks and run.workers.leads:
+        best = progress.improvements(higher_is_better(settings.metric))[-1]
+        run.callbacks.on_validation(ValidationScores(progress.step, progress.epochs_begun, read_only(values), best))
+    _agree_to_stop(run)
 
 
-def _try_validation(run: Training) -> ValidationRecord | str:
-    """Return the result on the development set, or the reason why the model can no longer be validated."""
+def _try_validation(run: Training, values: dict[str, float]) -> ValidationRecord | str:
+    """Return the result on the development set, or the reason why the model can no longer be validated; add the
+    `values` by name.
+    """
     validations = []
     # One direction, or with the penalty `agreement` two opposite ones, each with a model of its own.
     for direction in run.directions:
@@ -224,6 +251,8 @@ def _try_validation(run: Training) -> ValidationRecord | str:
         run.progress.seconds += run.clock.seconds()
         direction.journal.row(run.progress, {f"valid/{name}": value for name, value in validation.values.items()})
         run.journal.say(f"step {run.progress.step:>7,}  {run.named(direction)}{validation}")
+        prefix = "" if direction is run else "reverse/"
+        values |= {f"{prefix}{name}": value for name, value in validation.values.items()}
         validations.append(validation)
     return deciding_values(run, validations)
 

@@ -11,6 +11,7 @@ from dragoman.data.dataset import Dataset
 from dragoman.devices import Device, Heap
 from dragoman.model.seq2seq import Seq2Seq
 from dragoman.run.folder import RunFolder
+from dragoman.training.callbacks import CallbackGroup
 from dragoman.training.checkpoint import Selection
 from dragoman.training.cuda_graphs import CudaGraphs
 from dragoman.training.journal import TrainingLog
@@ -49,6 +50,7 @@ class Training(TrainingDirection):
     reverse: TrainingDirection | None = None  # from target to source, if both are trained together
     average: MovingAverage | None = None  # of the weights, which is validated and kept in their place
     graphs: CudaGraphs | None = None  # which replay forward passes, over rounded batches
+    callbacks: CallbackGroup = field(default_factory=CallbackGroup)
     saved_step: int = 0  # the step of the state on the disk; 0 = there is none
     clock: Clock = field(default_factory=Clock)
     heap: Heap = field(default_factory=Heap)

@@ -2,10 +2,12 @@
 
 import json
 import math
+import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -169,6 +171,64 @@ def test_without_a_terminal_a_line_tells_the_progress_now_and_then(
             if progress.step == 30:  # a row of metrics
                 progress.loss = progress.symbols = progress.target_symbols = 0.0
     assert capsys.readouterr().err == "step      40 of 110  epoch 1  loss 1.5  5 symbols/s  0:01:10 left\n"
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """What the cell of a notebook shows, one version after the other."""
+    shown: list[dict[str, str]] = []
+
+    class DisplayHandle:
+        def update(self, bundle: dict[str, str], *, raw: bool) -> None:
+            assert raw
+            shown.append(bundle)
+
+    def display(bundle: dict[str, str], *, raw: bool, display_id: bool) -> DisplayHandle:
+        assert raw
+        assert display_id
+        shown.append(bundle)
+        return DisplayHandle()
+
+    module = ModuleType("IPython.display")
+    vars(module).update(display=display)
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    return shown
+
+
+def test_a_notebook_shows_one_bar_that_is_updated(
+    folder: RunFolder,
+    notebook: list[dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    progress = Progress(step=10, epoch=1)
+    with TrainingLog(folder) as journal:
+        journal.open(progress, 110)
+        for _ in range(4):
+            now += 0.3
+            progress.step += 1
+            progress.loss, progress.symbols = progress.loss + 6.0, progress.symbols + 4
+            progress.target_symbols += 3
+            journal.step(progress)
+    assert [bundle["text/plain"] for bundle in notebook] == [
+        "step 10 of 110",
+        "step      12 of 110  epoch 1  loss 1.5  10 symbols/s  0:00:29 left",
+        "step      14 of 110  epoch 1  loss 1.5  10 symbols/s  0:00:29 left",
+        "step 14 of 110  epoch 1",
+    ]
+    assert notebook[0]["text/html"] == '<pre><progress value="10" max="110"></progress> step 10 of 110</pre>'
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_quiet_training_shows_no_bar_in_a_notebook(folder: RunFolder, notebook: list[dict[str, str]]) -> None:
+    with TrainingLog(folder, quiet=True) as journal:
+        journal.open(Progress(), 10)
+        journal.step(Progress(step=1))
+    assert notebook == []
 
 
 def test_quiet_training_tells_no_progress(

@@ -61,7 +61,7 @@ def alone(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same, of one worker, as far as no dropout makes them differ."""
     folder = tmp_path_factory.mktemp("alone")
     for name in ALIKE:
-        session.train(worker.config(corpus, folder, name), quiet=True)
+        session.train(worker.config(corpus, folder, name), callbacks=worker.CALLBACKS.get(name, []), quiet=True)
     return folder
 
 

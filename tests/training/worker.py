@@ -10,6 +10,7 @@ from typing import Any
 from dragoman.configuration.config import Config
 from dragoman.model.weights import weights, write_tensors
 from dragoman.training import session
+from dragoman.training.callbacks import Callback, TrainingStep
 from dragoman.training.training import Training
 from tests import toy
 
@@ -44,7 +45,20 @@ RUNS: dict[str, dict[str, Any]] = {
         "data.weights": [1, 3],
     },
     "noise": {"training.steps": 5, "training.clip_norm": None, "data.source": "fr", "data.noise": "infilling"},
+    "stopped": {"training.steps": 6, "training.clip_norm": None},
 }
+
+
+class EndAtStep(Callback):
+    """Ends a training after two steps."""
+
+    may_stop = True
+
+    def on_step(self, step: TrainingStep) -> bool:
+        return step.step == 2
+
+
+CALLBACKS = {"stopped": [EndAtStep()]}
 
 
 def config(corpus: Path, folder: Path, name: str) -> Config:
@@ -88,7 +102,7 @@ def main(corpus: Path, folder: Path, port: int) -> None:
     session.assemble = assembled  # type: ignore[assignment]
     for number, name in enumerate(RUNS):
         os.environ["MASTER_PORT"] = str(port + number)
-        session.train(config(corpus, folder, name), quiet=True)
+        session.train(config(corpus, folder, name), callbacks=CALLBACKS.get(name, []), quiet=True)
         if not runs[-1].workers.leads:
             write_tensors(folder / name / "other.safetensors", weights(runs[-1].model), {})
             (folder / name / "within.txt").write_text(within[-1], "utf-8")
