@@ -1,7 +1,10 @@
 """Configuration of Sphinx: `make docs` builds a site from the pages of this repository, without a network."""
 
+import inspect
+import re
 import sys
 from pathlib import Path
+from typing import get_type_hints
 
 from sphinx.application import Sphinx
 
@@ -35,6 +38,19 @@ python_maximum_signature_line_length = 100
 CONSTRUCTED = {"dragoman.Result", "dragoman.RunFolder"}
 
 
+def _plain_signature(part: type) -> str:
+    """Return the signature with names of classes alone, and types without what `Annotated` adds to them."""
+    hints = get_type_hints(part if issubclass(part, tuple) else part.__init__)
+    signature = inspect.signature(part)
+    parameters = [
+        parameter.replace(annotation=hints.get(name, parameter.annotation))
+        for name, parameter in signature.parameters.items()
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)  # those of `nn.Module`
+    ]
+    text = str(signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
+    return re.sub(r"\b(?:[A-Za-z_]\w*\.)+(?=[A-Za-z_])", "", text)
+
+
 def write_reference(app: Sphinx) -> None:
     """Write the pages that are made from the code."""
     from tools import reference
@@ -45,8 +61,14 @@ def write_reference(app: Sphinx) -> None:
 def hide_constructor(
     app: Sphinx, kind: str, name: str, value: object, options: object, signature: str | None, annotation: str | None
 ) -> tuple[str, str] | None:
-    """Return an empty signature for a class whose objects are not created by users."""
-    return ("", "") if kind == "class" and signature and name not in CONSTRUCTED else None
+    """Return an empty signature for a class whose objects are not created by users, and for a part of a model one
+    without the ranges of its options.
+    """
+    if kind != "class" or not signature or name in CONSTRUCTED:
+        return None
+    if not name.startswith("dragoman.nn."):
+        return "", ""
+    return (_plain_signature(value), "") if isinstance(value, type) else None
 
 
 def remove_aliases(app: Sphinx, kind: str, name: str, value: object, options: object, lines: list[str]) -> None:

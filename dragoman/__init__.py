@@ -5,7 +5,8 @@
     translator = dragoman.load("runs/demo/run")
     print(translator.translate(["turn on the light"], beam_size=5)[0].text)
 
-The names here are the Python interface. They are imported when first used, since importing torch takes a while.
+The names here are the Python interface; `dragoman.nn` has the parts of models for code of your own. They are imported
+when first used, since importing torch takes a while.
 """
 
 from importlib import import_module
@@ -15,6 +16,7 @@ from dragoman import threads
 from dragoman.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from dragoman import nn as nn
     from dragoman.configuration.config import Config
     from dragoman.configuration.config_file import ConfigError
     from dragoman.errors import UserError
@@ -73,6 +75,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "nn":
+        return import_module("dragoman.nn")
     if name not in _HOMES:
         raise AttributeError(f"module 'dragoman' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

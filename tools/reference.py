@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 import dragoman
+from dragoman import nn
 from dragoman.cli import app
 from dragoman.cli.evaluate import EvaluateCommand
 from dragoman.cli.options import PANEL_OF
@@ -16,13 +17,13 @@ from dragoman.configuration.config import Config
 from dragoman.configuration.messages import type_text
 from dragoman.training.checks import PARTS
 
-PAGES = ("configuration", "commands", "python")
+PAGES = ("configuration", "commands", "python", "modules")
 
 
 def write(folder: Path) -> None:
     """Write the pages to a folder."""
     folder.mkdir(exist_ok=True)
-    for name, lines in zip(PAGES, (configuration(), commands(), python()), strict=True):
+    for name, lines in zip(PAGES, (configuration(), commands(), python(), modules()), strict=True):
         text = "\n".join(lines) + "\n"
         path = folder / f"{name}.md"
         if not path.is_file() or path.read_text("utf-8") != text:  # an unchanged page is not built again
@@ -137,6 +138,18 @@ def python() -> Iterator[str]:
         if kind == "autoclass":
             inherited = "BaseException, Exception, tuple, BaseModel, Mapping, list"
             yield from ("   :members:", f"   :inherited-members: {inherited}", "   :exclude-members: model_config", "")
+        yield ""
+    yield "```"
+
+
+def modules() -> Iterator[str]:
+    """Yield the lines of the page of `dragoman.nn`: every class with its shapes."""
+    yield from ("# Parts of models", "", inspect.getdoc(nn) or "", "", "```{eval-rst}")
+    for name in nn.__all__:
+        kind = "autoclass" if inspect.isclass(getattr(nn, name)) else "autofunction"
+        yield f".. {kind}:: dragoman.nn.{name}"
+        if kind == "autoclass":
+            yield from ("   :members:", "   :inherited-members: Module, ABC, Sequential, tuple", "")
         yield ""
     yield "```"
 

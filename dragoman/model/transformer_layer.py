@@ -66,12 +66,12 @@ class LayerOptions(NamedTuple):
 
     size: int
     heads: int
-    hidden: int | None
-    dropout: float
-    bias: bool
-    activation: ActivationKind
-    norm: NormPlace
-    norm_epsilon: float
+    hidden: int | None = None
+    dropout: float = 0.0
+    bias: bool = False
+    activation: ActivationKind = "relu"
+    norm: NormPlace = "before"
+    norm_epsilon: float = 1e-5
     norm_kind: NormKind = "layer"
     gated: bool = False
     head_size: int | None = None

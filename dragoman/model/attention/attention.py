@@ -56,7 +56,8 @@ class Attention(nn.Module, ABC):
     batches_steps = False  # whether independent steps are faster when computed together
 
     @abstractmethod
-    def prepare(self, memory: Memory) -> PreparedSource: ...
+    def prepare(self, memory: Memory) -> PreparedSource:
+        """Return what attention needs of a source, computed once for all steps."""
 
     def start(self, prepared_source: PreparedSource) -> AttentionHistory:
         """Return the history before the first step, one row per sentence: weights of 0."""
@@ -72,7 +73,8 @@ class Attention(nn.Module, ABC):
         embedded: Float[Tensor, "R E"],
         prepared_source: PreparedSource,
         history: AttentionHistory,
-    ) -> AttentionOutput: ...
+    ) -> AttentionOutput:
+        """Return the context of each row, and the history after the step."""
 
 
 @final

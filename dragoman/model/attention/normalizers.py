@@ -30,7 +30,8 @@ class AttentionNormalizer(nn.Module, ABC):
     is_hard = False  # whether the context is the value of a single position
 
     @abstractmethod
-    def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]: ...
+    def forward(self, energies: Float[Tensor, "B T S"]) -> Float[Tensor, "B T S"]:
+        """Return the weights, in at least float32."""
 
     def read(self, weights: Float[Tensor, "B T S"], values: Float[Tensor, "B S C"]) -> WeightedValues:
         """Return the expectation `c_t = sum_j alpha_tj h_j`."""

@@ -62,6 +62,7 @@ class AlignmentScore(nn.Module, ABC):
             self.register_parameter(name, other.get_parameter(name))
 
     def keys(self, states: Float[Tensor, "B S H"], mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
+        """Return what energies need of the states alone, for one source."""
         return states
 
     def forward(
@@ -70,12 +71,14 @@ class AlignmentScore(nn.Module, ABC):
         keys: Float[Tensor, "B S A"],
         features: Float[Tensor, "B T S F"] | None = None,
     ) -> Float[Tensor, "B T S"]:
+        """Return the energies; `features` are required if the score was built for F > 0."""
         if self.feature_map is None:
             return self.energies(query, keys)
         return self.join(query, keys, self.feature_map(features))
 
     @abstractmethod
-    def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]: ...
+    def energies(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
+        """Return the energies of all query steps and source positions, without features; any number at padding."""
 
     def join(
         self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"], mapped: Float[Tensor, "B T S W"]

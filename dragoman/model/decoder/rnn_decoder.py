@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.configuration.values import Layers, Rate, Size
-from dragoman.model.attention.attention import AttentionHistory, AttentionOutput, GlobalAttention
+from dragoman.model.attention.attention import Attention, AttentionHistory, AttentionOutput, GlobalAttention
 from dragoman.model.attention.normalizers import WeightedValues
-from dragoman.model.attention.sources.combination import Combination, DecoderQuery, OneSource
+from dragoman.model.attention.sources.combination import Combination, DecoderQuery, OneSource, as_combination
 from dragoman.model.decoder.decoder import Decoder, DecoderState, DecoderStep, StepByPosition, StepsByPosition, Unrolled
 from dragoman.model.decoder.external_memory import Cells, ExternalMemory
 from dragoman.model.decoder.input_feeding import INPUT_FEEDINGS, InputFeedingKind, ReadoutInputs
@@ -68,6 +68,9 @@ class RnnDecoder(Decoder):
     step, with the state of the top layer; the vector read is another input of the first cell; see
     `external_memory.py`.
 
+    `input_size` is the size of the embeddings, `memory_sizes` are those of the encoder states of each source, and
+    `attend_to(query size, state sizes)` builds the attention, or a combination of several.
+
     `dropout` acts on contexts, fed vectors and vectors read from memory as they enter a cell, between layers, and on
     the features as the output layer reads them; `recurrent_dropout` acts on h before the recurrent matrix of a cell,
     with one mask per cell and sentence. `size` is the size of each cell's state, `readout_size` that of
@@ -83,7 +86,7 @@ class RnnDecoder(Decoder):
         self,
         input_size: int,
         memory_sizes: tuple[int, ...],
-        attend_to: Callable[[int, tuple[int, ...]], Combination],
+        attend_to: Callable[[int, tuple[int, ...]], Attention | Combination],
         *,
         cell: CellKind = "gru",
         size: Size = 512,
@@ -103,7 +106,7 @@ class RnnDecoder(Decoder):
         readout_norm: ProjectionNormKind = "none",
     ) -> None:
         super().__init__()
-        self.attention = attend_to(size, memory_sizes)
+        self.attention = as_combination(attend_to(size, memory_sizes))
         context = self.attention.size
         _check(context, attend, input_feeding, readout, readout_size)
         timing, kind = TIMINGS[attend], READOUTS[readout]

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from dragoman.configuration.components import OneOf
 from dragoman.configuration.values import Layers, Rate, Size
-from dragoman.model.attention.attention import GlobalAttention, PreparedSource, flatten_sentences
-from dragoman.model.attention.sources.combination import Combination, OneSource
+from dragoman.model.attention.attention import Attention, GlobalAttention, PreparedSource, flatten_sentences
+from dragoman.model.attention.sources.combination import Combination, OneSource, as_combination
 from dragoman.model.autoregression import Autoregression, Reading, Sru, Ssru
 from dragoman.model.decoder.decoder import Decoder, DecoderState, DecoderStep, Unrolled
 from dragoman.model.linear import Linear
@@ -121,6 +121,9 @@ class SelfAttentionDecoder(Decoder):
     heads of the last layer, or those of `alignment_layer` and `alignment_head`, both from 1. `readout_size` is by
     default the size of the embeddings.
 
+    `input_size` is the size of the embeddings, `memory_sizes` has that of the encoder states, and
+    `attend_to(query size, state sizes)` builds the attention of one head.
+
     The step state is that of each layer's `Autoregression`: the `KeyValueCache` of self-attention grows by one symbol
     per step, a recurrence keeps one vector.
     """
@@ -131,7 +134,7 @@ class SelfAttentionDecoder(Decoder):
         self,
         input_size: int,
         memory_sizes: tuple[int, ...],
-        attend_to: Callable[[int, tuple[int, ...]], Combination],
+        attend_to: Callable[[int, tuple[int, ...]], Attention | Combination],
         *,
         size: Size = 256,
         layers: Layers = 6,
@@ -172,7 +175,7 @@ class SelfAttentionDecoder(Decoder):
         query_size = options.heads_of(causal=True).size
 
         def cross() -> CrossAttention:
-            attention = attend_to(query_size, (query_size,))
+            attention = as_combination(attend_to(query_size, (query_size,)))
             if not isinstance(attention, OneSource):
                 raise ValueError("does not support a sentinel; use decoder: rnn")
             if not isinstance(attention.attention, GlobalAttention) or attention.attention.terms:

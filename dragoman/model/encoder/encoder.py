@@ -18,4 +18,5 @@ class Encoder(nn.Module, ABC):
     reads_ahead = True  # whether a state of the memory depends on later symbols
 
     @abstractmethod
-    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory: ...
+    def forward(self, embedded: Float[Tensor, "B S E"], mask: Bool[Tensor, "B S"]) -> Memory:
+        """Return the states (B, S, H) and the final states of all layers."""

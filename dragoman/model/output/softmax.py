@@ -58,6 +58,7 @@ class LogLinearOutput(Output):
 class SoftmaxOutput(LogLinearOutput):
     """The softmax over the whole vocabulary; the loss is the cross-entropy.
 
+    `symbols` are those of the vocabulary, whose counts give the first bias, or only their number.
     `table` (V, F), if given, is used as W: the target embedding, tied (Press and Wolf 2017).
 
     With `label_smoothing` e the training target is `(1 - e)` on the reference and `e / V` on every symbol (Szegedy et
@@ -67,11 +68,13 @@ class SoftmaxOutput(LogLinearOutput):
     def __init__(
         self,
         features_size: int,
-        symbols: SymbolTable,
+        symbols: SymbolTable | int,
         table: nn.Parameter | None = None,
         *,
         label_smoothing: Rate = 0.0,
     ) -> None:
+        if isinstance(symbols, int):
+            symbols = SymbolTable.sized(symbols)
         super().__init__(output_weight(features_size, symbols, table), nn.Parameter(unigram_log_probs(symbols.counts)))
         self.label_smoothing = label_smoothing
 

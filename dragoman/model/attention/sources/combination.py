@@ -82,3 +82,8 @@ class OneSource(Combination):
 
     def by_source(self, weights: Float[Tensor, "*_ S"], prepared_sources: Any) -> tuple[Float[Tensor, "*_ _"], ...]:
         return (weights,)
+
+
+def as_combination(attention: Attention | Combination) -> Combination:
+    """Return attention to the only source as a combination."""
+    return OneSource(attention) if isinstance(attention, Attention) else attention

@@ -14,7 +14,7 @@ from dragoman.model.shapes import Float
 class PositionTerm(AttentionTerm):
     """`log(1 + t), log(1 + j), log(1 + |F|)` as features (Cohn et al. 2016).
 
-    t and j are counted from 1; |F| is the number of source symbols, the end symbol included.
+    t and j are counted from 1; `|F|` is the number of source symbols, the end symbol included.
     """
 
     reads_ahead = True  # |F|

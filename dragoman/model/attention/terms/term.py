@@ -14,8 +14,8 @@ class TermSizes(NamedTuple):
 
     query: int
     state: int  # of the encoder
-    embedding: int  # of the target's symbols
-    symbols: int | None  # in the source's vocabulary, if it has one
+    embedding: int = 0  # of the target's symbols, for terms that read these
+    symbols: int | None = None  # in the source's vocabulary, if it has one
     source: int = 0  # the number of the source
 
 
