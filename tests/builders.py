@@ -1,7 +1,7 @@
 """Tiny models, batches and configurations for tests; everything is seeded and in float64."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,6 +10,8 @@ from torch import nn
 from dragoman.configuration import sections
 from dragoman.configuration.components import Problem, Spec
 from dragoman.configuration.config import Config, ModelConfig
+from dragoman.contracts.contract import noise as noise
+from dragoman.contracts.contract import shaken as shaken
 from dragoman.data.batch import Batch, SourceBatch, TokenBatch, pad_tokens
 from dragoman.data.language import Language
 from dragoman.data.vocabulary import EOS, Vocabulary
@@ -21,8 +23,6 @@ from dragoman.training.objectives.objective import ObjectiveContext
 
 SYMBOLS = 9  # the four specials and five words: 4, 5, 6, 7, 8
 SIZE = 4
-
-Part = TypeVar("Part", bound=nn.Module)
 
 
 def settings(
@@ -94,16 +94,6 @@ def context(model: Seq2Seq | None = None, **fields: Any) -> ObjectiveContext:
     return objective_context._replace(**fields)
 
 
-def shaken(part: Part, seed: int = 0, spread: float = 0.5) -> Part:
-    """The part in float64 with normal noise added to its parameters."""
-    noise = torch.Generator().manual_seed(seed)
-    part.double()
-    with torch.no_grad():
-        for parameter in part.parameters():
-            parameter.add_(spread * torch.randn(parameter.shape, generator=noise, dtype=torch.float64))
-    return part
-
-
 def sentences(*rows: list[int], width: int = 0) -> TokenBatch:
     """Rows of words as a Sequence: the end symbol is added, then padding, up to `width` if that is wider."""
     padded = pad_tokens([[*row, EOS] for row in rows])
@@ -129,11 +119,6 @@ def copied(batch: Batch) -> Batch:
     """The same pairs for a model that copies, where both languages have the same vocabulary."""
     texts = (source for source in batch.sources if isinstance(source, TokenBatch))
     return batch._replace(sources=tuple(text._replace(extended=text.ids) for text in texts))
-
-
-def noise(*shape: int, seed: int = 0) -> torch.Tensor:
-    """Normal numbers in float64."""
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 BATCH = pairs([[4, 5, 6], [7], [8, 4]], [[5, 4], [6, 7, 8, 4], [8]])

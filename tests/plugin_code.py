@@ -15,7 +15,7 @@ SCORE = dedent('''
     from dragoman.model.attention.scores import AlignmentScore
 
 
-    class DistanceScore(AlignmentScore):
+    class ProximityScore(AlignmentScore):
         """`e_tj = -|s_t - h_j|^2 / 2`."""
 
         equal_sizes = True
@@ -26,7 +26,7 @@ SCORE = dedent('''
             return torch.bmm(query, keys.transpose(1, 2)) - squares / 2
 
 
-    PARTS = {"score": {"distance": DistanceScore}}
+    PARTS = {"score": {"proximity": ProximityScore}}
 ''')
 
 

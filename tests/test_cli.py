@@ -19,7 +19,15 @@ from dragoman.translation import json_schema
 from tests import toy
 
 COMMANDS = ["demo", "init", "train", "translate", "score", "align", "evaluate", "report", "average", "export", "info"]
-GROUPED = ["augment back", "augment copy", "augment forward", "augment noise", "debug config", "debug data"]
+GROUPED = [
+    "augment back",
+    "augment copy",
+    "augment forward",
+    "augment noise",
+    "debug config",
+    "debug data",
+    "debug part",
+]
 GROUPED += ["judge make", "judge read"]
 HEAVY = ("torch", "numpy", "sacrebleu", "sentencepiece")
 

@@ -30,6 +30,7 @@ CONTRACTS = (  # of scores and cells, beside what each test file has of its tabl
     "tests/model/attention/test_attention.py",
     "tests/model/attention/sources/test_combinations.py",
     "tests/model/decoder/test_at_once.py",
+    "tests/contracts/test_contracts.py",
 )
 
 

@@ -177,6 +177,23 @@ def debug_config(
         _tell(f"# plug-in {plugin}: {', '.join(plugin.parts)}")
 
 
+@debug.command("part", epilog="Example: dragoman debug part score:distance --code distance.py")
+def debug_part(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Part, such as score:distance.")], threads: Threads = None
+) -> None:
+    """Check that a part keeps the contract of its table, such as padding that changes nothing; exit 1 if not."""
+    from dragoman.configuration.config import DeviceConfig
+    from dragoman.contracts import table as contracts
+    from dragoman.devices import choose
+
+    table, kind = contracts.find_part(name)
+    choose(DeviceConfig(name="cpu"))
+    failures = [*contracts.find_failures(table, kind)]
+    if failures:
+        raise UserError("\n".join(f"{table}:{kind}: {failure}" for failure in failures))
+    _tell(f"{table}:{kind}: keeps its contract ({contracts.count_checks(table)} checks)")
+
+
 def _symbols(side: "LanguageConfig") -> int:
     """Return the vocabulary size of a model with this configuration, as far as it is known without the data."""
     return len(SPECIALS) + int(side.tokenizer.options.get("vocab_size", CHARACTERS))

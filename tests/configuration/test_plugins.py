@@ -1,6 +1,8 @@
 """Parts of files that a user names: in the tables, in runs, and never executed unless named."""
 
 import json
+import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,7 +29,7 @@ code: mine.py
 device: {threads: 1}
 data: {source: en, target: fr, train: train, dev: train}
 text: {source: {tokenizer: word}, target: {tokenizer: word}}
-model: {embedding: {size: 4}, attention: {score: distance}, encoder: {size: 2}, decoder: {size: 4}}
+model: {embedding: {size: 4}, attention: {score: proximity}, encoder: {size: 2}, decoder: {size: 4}}
 training: {epochs: 1}
 search: greedy
 """
@@ -56,18 +58,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_parts_of_a_file_are_in_their_table() -> None:
     plugins.load_code(["mine.py"])
-    assert components.complete(SCORES, Spec("distance")) == Spec("distance")
-    assert [(str(plugin), plugin.parts) for plugin in plugins.loaded()] == [("mine.py", ("score:distance",))]
-    first = SCORES["distance"]
+    assert components.complete(SCORES, Spec("proximity")) == Spec("proximity")
+    assert [(str(plugin), plugin.parts) for plugin in plugins.loaded()] == [("mine.py", ("score:proximity",))]
+    first = SCORES["proximity"]
     plugins.load_code(["mine.py"])
-    assert SCORES["distance"] is first
+    assert SCORES["proximity"] is first
 
 
 def test_a_file_that_was_changed_replaces_its_parts(folder: Path) -> None:
     plugins.load_code(["mine.py"])
-    (folder / "mine.py").write_text(SCORE.replace('"distance"', '"far"'), "utf-8")
+    (folder / "mine.py").write_text(SCORE.replace('"proximity"', '"far"'), "utf-8")
     plugins.load_code(["mine.py"])
-    assert "distance" not in SCORES
+    assert "proximity" not in SCORES
     assert "far" in SCORES
 
 
@@ -89,7 +91,7 @@ def test_tables_that_contain_others_know_later_parts(monkeypatch: pytest.MonkeyP
         ("", "mine.py: expected a mapping PARTS"),
         ("PARTS = {'scores': {}}", "mine.py: PARTS: unknown table 'scores'; expected one of score, "),
         ("PARTS = {'score': {'a': int}}", "mine.py: PARTS: score:a: expected a subclass of "),
-        (SCORE.replace('"distance"', '"dot"'), "mine.py: PARTS: score:dot: there is a part of this name already"),
+        (SCORE.replace('"proximity"', '"dot"'), "mine.py: PARTS: score:dot: there is a part of this name already"),
         ("a = 1\nb = (", "mine.py:2: SyntaxError: "),
         ("a = 1\nb = c", "mine.py:2: NameError: name 'c' is not defined"),
     ],
@@ -127,7 +129,7 @@ def test_code_of_a_command_is_loaded_before_its_options_are_checked(folder: Path
     result = CliRunner().invoke(app, [*words, "--code", "metric.py"])
     assert (result.exit_code, "mine" in METRICS) == (0, True)
     assert files_and_overrides(["config.yaml", "--code", "[mine.py, metric.py]"])[0] == ["config.yaml"]
-    assert "distance" in SCORES
+    assert "proximity" in SCORES
 
 
 @pytest.fixture
@@ -139,14 +141,14 @@ def run() -> Path:
 
 def test_debug_config_lists_plug_ins() -> None:
     output = CliRunner().invoke(app, ["debug", "config", "config.yaml"]).stdout
-    assert "uniform, distance" in output
-    assert output.endswith("# plug-in mine.py: score:distance\n")
+    assert re.search(r"uniform,[\s#]+proximity", output)
+    assert output.endswith("# plug-in mine.py: score:proximity\n")
 
 
 @pytest.mark.slow
 def test_a_run_records_its_code_and_does_not_execute_it(run: Path, folder: Path) -> None:
     (record,) = json.loads((run / "run.json").read_text("utf-8"))["plugins"]
-    assert (record["file"], record["parts"]) == ("code.mine.py", ["score:distance"])
+    assert (record["file"], record["parts"]) == ("code.mine.py", ["score:proximity"])
     assert (run / "code.mine.py").read_text("utf-8") == SCORE
     trap = folder / "executed"
     for path in (folder / "mine.py", run / "code.mine.py"):
@@ -172,7 +174,7 @@ def test_a_run_records_its_code_and_does_not_execute_it(run: Path, folder: Path)
 
 @pytest.mark.slow
 def test_a_run_is_used_with_its_code(run: Path) -> None:
-    assert "needs score:distance of code.mine.py" in CliRunner().invoke(app, ["info", "run"]).stderr
+    assert "needs score:proximity of code.mine.py" in CliRunner().invoke(app, ["info", "run"]).stderr
     output = CliRunner().invoke(app, ["info", "run", "--code", "run/code.mine.py"]).stdout
     assert "code.mine.py (SHA-256" in output
     unload()
@@ -182,7 +184,7 @@ def test_a_run_is_used_with_its_code(run: Path) -> None:
 @pytest.mark.slow
 def test_a_run_whose_plug_in_only_trained_it_needs_no_code(folder: Path) -> None:
     (folder / "mine.py").write_text(METRIC, "utf-8")
-    config = CONFIG.replace("distance", "dot") + "metrics: [mine]\n"
+    config = CONFIG.replace("proximity", "dot") + "metrics: [mine]\n"
     (folder / "config.yaml").write_text(config.replace("{epochs: 1}", "{epochs: 1, metric: mine}"), "utf-8")
     dragoman.train("config.yaml", quiet=True)
     unload()
@@ -205,3 +207,62 @@ def test_code_of_a_run_that_uses_no_part_of_it_is_not_executed_either(run: Path)
     config = dragoman.load_config(run / "config.yaml", {"model.attention.score": "dot", "run": "other"})
     with pytest.raises(UserError, match=r"^code: mine\.py was not executed"):
         dragoman.train(config, quiet=True)
+
+
+def install(site: Path, name: str, code: str) -> None:
+    """A package as pip installs it: a module of the same name, and its entry point."""
+    (site / f"{name}.py").write_text(code, "utf-8")
+    info = site / f"{name}-1.5.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.5\n", "utf-8")
+    (info / "entry_points.txt").write_text(f"[dragoman.parts]\nmine = {name}\n", "utf-8")
+
+
+def test_a_package_is_imported_when_a_kind_is_unknown_and_not_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    install(tmp_path, "lazy_plugin", SCORE)
+    assert components.complete(SCORES, Spec("additive")).options
+    assert "lazy_plugin" not in sys.modules
+    assert components.find_problems(SCORES, Spec("proximity"), ()) == []
+    assert [str(plugin) for plugin in plugins.loaded()] == ["lazy_plugin 1.5"]
+    assert list(plugins.used({"proximity"})) == plugins.loaded()
+    assert list(plugins.used({"dot"})) == []
+    plugins.load_installed()
+    assert len(plugins.loaded()) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("import nothing_like_this", "the plug-in cannot be imported: ModuleNotFoundError: No module named"),
+        ("PARTS = {'score': {'dot': int}}", "PARTS: score:dot: expected a subclass"),
+    ],
+)
+def test_a_broken_package_is_named_in_one_line(
+    code: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    install(tmp_path, f"broken_plugin_{len(code)}", code)
+    with pytest.raises(UserError, match=rf"^broken_plugin_{len(code)} 1\.5: {message}"):
+        components.find_problems(SCORES, Spec("proximity"), ())
+    assert components.find_problems(SCORES, Spec("dot"), ()) == []  # others do not notice
+    result = CliRunner().invoke(app, ["debug", "config", "config.yaml", "--code", "[]"])
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+
+
+def test_a_package_may_take_the_place_of_the_file_that_a_run_was_trained_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = [{"file": "code.mine.py", "sha256": "0", "parts": ["score:proximity"]}]
+    with pytest.raises(UserError, match="needs score:proximity"):
+        plugins.require(Path("run"), records, {"proximity"})
+    monkeypatch.syspath_prepend(tmp_path)
+    install(tmp_path, "later_plugin", SCORE)
+    plugins.require(Path("run"), records, {"proximity"})
+
+
+@pytest.mark.parametrize("records", [None, 3, ["x"], [{"file": 3}], [{"package": "a", "parts": "score:dot"}]], ids=str)
+def test_records_that_make_no_sense_are_no_requirements(records: object) -> None:
+    plugins.require(Path("run"), records, {"dot"})

@@ -5,11 +5,10 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from dragoman.model.projection_norm import PROJECTION_NORMS
 from dragoman.model.recurrent import CELLS, Cell, CellState, GruAn, Lstm
-from dragoman.model.unrolled import run_cell
 from tests.builders import noise, shaken
 from tests.model import loops
 
@@ -94,49 +93,6 @@ def test_recurrent_matrices_start_orthogonal(kind: str) -> None:
         assert torch.allclose(gate @ gate.T, torch.eye(SIZE), atol=1e-5)
 
 
-@pytest.mark.parametrize("layer_norm", sorted(PROJECTION_NORMS))
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_input_in_parts_is_the_input_as_a_whole(kind: str, layer_norm: str) -> None:
-    cell = make(kind, layer_norm=layer_norm)
-    inputs, state = noise(4, INPUTS), state_of(cell, 4)
-    parts = cell.project(inputs[:, :2]) + cell.project(inputs[:, 2:], 2)
-    assert close(cell(parts, state), cell(cell.project(inputs), state))
-
-
-@pytest.mark.parametrize("layer_norm", sorted(PROJECTION_NORMS))
-@pytest.mark.parametrize("kind", KINDS)
-def test_gradients_of_a_step(kind: str, layer_norm: str) -> None:
-    cell = make(kind, layer_norm=layer_norm)
-    names = [name for name, _ in cell.named_parameters()]
-    values = [parameter.detach().clone().requires_grad_() for parameter in cell.parameters()]
-    inputs, state = noise(2, INPUTS).requires_grad_(), tuple(part.requires_grad_() for part in state_of(cell, 2))
-
-    class Step(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.cell = cell
-
-        def forward(self, inputs: Tensor, state: CellState) -> CellState:
-            return self.cell(self.cell.project(inputs), state)
-
-    def function(inputs: Tensor, *rest: Tensor) -> CellState:
-        held = {f"cell.{name}": value for name, value in zip(names, rest[cell.components :], strict=True)}
-        return torch.func.functional_call(Step(), held, (inputs, rest[: cell.components]))
-
-    assert torch.autograd.gradcheck(function, (inputs, *state, *values))
-
-
-@pytest.mark.parametrize("layer_norm", sorted(PROJECTION_NORMS))
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_parameter_gets_a_gradient(kind: str, layer_norm: str) -> None:
-    cell = make(kind, layer_norm=layer_norm)
-    states, _ = run_cell(cell, noise(2, 4, INPUTS), torch.ones(2, 4, dtype=torch.bool))
-    (states * noise(*states.shape)).sum().backward()
-    for name, parameter in cell.named_parameters():
-        assert parameter.grad is not None, name
-        assert parameter.grad.abs().sum() > 0, name
-
-
 @pytest.mark.spec("J10")
 @pytest.mark.parametrize("kind", ["rnn", "lstm", "gru", "gru_an"])
 @pytest.mark.parametrize("norm", NORMS)
@@ -158,14 +114,3 @@ def test_a_normalized_cell_ignores_the_scale_of_its_input(kind: str) -> None:
     inputs, state = 100 * noise(3, INPUTS), state_of(cell, 3)
     bigger, smaller = cell(cell.project(7 * inputs), state), cell(cell.project(inputs), state)
     assert all(torch.allclose(one, other, atol=1e-3) for one, other in zip(bigger, smaller, strict=True))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_mask_acts_on_the_hidden_state_where_it_enters_the_matrix(kind: str) -> None:
-    """With a mask of zeros the recurrent matrix sees nothing, but what is kept is kept."""
-    cell = make(kind)
-    inputs, state = noise(1, INPUTS), state_of(cell, 1)
-    masked = cell(cell.project(inputs), state, torch.zeros(1, SIZE).double())
-    with torch.no_grad():
-        cell.weight_hidden.zero_()
-    assert close(masked, cell(cell.project(inputs), state))

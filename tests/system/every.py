@@ -60,6 +60,7 @@ COMMANDS = {
     "corpus over a file": Command("corpus test -o mine.corpus --columns en,fr", refused=True),
     "debug data": Command("debug data toy.yaml"),
     "debug config": Command("debug config toy.yaml"),
+    "debug part": Command("debug part score:dot"),
     "train": Command(
         "train toy.yaml --run=runs/new --training.save_every=2 --training.validate_every=4",
         rf"runs/new(/{RUN})?(/.*)?",

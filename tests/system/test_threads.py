@@ -18,6 +18,7 @@ COMPUTING = {
     "average": (RUN, "-o", "mean.safetensors"),
     "calibrate": (RUN, "--source", "test.en", "--reference", "test.fr"),
     "debug data": ("toy.yaml",),
+    "debug part": ("score:dot",),
     "demo": ("demo",),
     "dictionary": (RUN, "test.en", "test.fr"),
     "distil": (RUN, "toy.yaml", "--run", "runs/small"),

@@ -5,10 +5,22 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from torch import Tensor
 
 from dragoman.configuration import components
 from dragoman.configuration.components import Spec
+from dragoman.contracts import attention_contract
+from dragoman.contracts.attention_contract import (
+    IDS,
+    MASK,
+    PLACES,
+    SIZE,
+    STEPS,
+    WORDS_READ,
+    memory,
+    queries,
+    states,
+    steps,
+)
 from dragoman.model.attention.attention import Attention, GlobalAttention, NoAttention, PreparedSource
 from dragoman.model.attention.hierarchical_attention import HierarchicalAttention
 from dragoman.model.attention.normalizers import NORMALIZERS, Softmax
@@ -16,16 +28,10 @@ from dragoman.model.attention.scores import SCORES, AlignmentScore, DotScore, Li
 from dragoman.model.attention.terms.table import TERMS
 from dragoman.model.attention.terms.term import TermSizes
 from dragoman.model.attention.windows import WINDOWS, LocalAttention, Window
-from dragoman.model.memory import Memory
-from dragoman.model.state import select_rows
-from tests.builders import noise, shaken
+from tests.builders import shaken
 from tests.covering import cases, covering
-from tests.derivatives import assert_derivative
 from tests.model import loops
 
-SIZE, STEPS, PLACES = 3, 3, 4
-MASK = torch.tensor([[True] * 4, [True] * 2 + [False] * 2, [True] + [False] * 3])
-IDS = torch.tensor([[4, 5, 6, 3], [4, 3, 1, 1], [3, 1, 1, 1]])
 WORDS = 7
 
 
@@ -90,48 +96,14 @@ def of(score: AlignmentScore) -> GlobalAttention:
     return GlobalAttention(score, Softmax())
 
 
-def memory(states: Tensor, mask: Tensor = MASK, ids: Tensor = IDS) -> Memory:
-    return Memory(states, mask, ids=ids)
-
-
-def queries(seed: int = 0) -> Tensor:
-    return noise(3, STEPS, SIZE, seed=seed)
-
-
-def states() -> Tensor:
-    return noise(3, PLACES, SIZE, seed=1)
-
-
-WORDS_READ = noise(3, STEPS, SIZE, seed=5)
-
-
-def steps(attention: Attention, query: Tensor, source: Memory, embedded: Tensor = WORDS_READ) -> tuple[Tensor, Tensor]:
-    """Contexts (B, T, C) and weights (B, T, S) of one step after the other."""
-    prepared_source = attention.prepare(source)
-    history = attention.start(prepared_source)
-    contexts, weights = [], []
-    for t in range(query.size(1)):
-        output = attention(query[:, t], embedded[:, t], prepared_source, history)
-        history = output.history
-        contexts.append(output.context)
-        weights.append(history.weights)
-    return torch.stack(contexts, 1), torch.stack(weights, 1)
-
-
 @each_variant
 def test_weights_are_a_distribution_and_padding_gets_exactly_nothing(variant: Variant) -> None:
-    attention = make(variant)
-    context, weights = steps(attention, queries(), memory(states()))
-    assert context.shape == (3, STEPS, attention.size)
-    assert weights.ge(0).all()
-    assert weights[~MASK.unsqueeze(1).expand_as(weights)].eq(0).all()
-    if variant.window == "predictive" or variant.normalizer == "linear_chain":
-        assert weights.sum(-1).gt(0).all()
-    else:
-        assert torch.allclose(weights.sum(-1), torch.ones(3, STEPS).double())
     hides = variant.term in TERMS and TERMS[variant.term].hides
-    if variant.window == "none" and NORMALIZERS[variant.normalizer].everywhere and not hides:
-        assert torch.equal(weights.gt(0), MASK.unsqueeze(1).expand_as(weights))
+    attention_contract.check_weights(
+        make(variant),
+        adds_up=variant.window != "predictive" and variant.normalizer != "linear_chain",
+        everywhere=variant.window == "none" and NORMALIZERS[variant.normalizer].everywhere and not hides,
+    )
 
 
 @pytest.mark.parametrize("kind", sorted(SCORES))
@@ -150,47 +122,17 @@ def test_weights_are_the_softmax_of_the_energies_and_the_context_is_their_sum_of
 
 @each_variant
 def test_padding_changes_nothing_whatever_stands_there(variant: Variant) -> None:
-    attention = make(variant)
-    context, weights = steps(attention, queries(), memory(states()))
-    wide = torch.cat([states(), 1e6 * noise(3, 2, SIZE)], 1)
-    wide[1, 2:] = -1e6
-    mask, ids = torch.cat([MASK, MASK.new_zeros(3, 2)], 1), torch.cat([IDS, IDS.new_full((3, 2), 4)], 1)
-    contexts, wider = steps(attention, queries(), memory(wide, mask, ids))
-    assert torch.allclose(contexts, context)
-    assert torch.allclose(wider[..., :PLACES], weights)
-    assert wider[..., PLACES:].eq(0).all()
+    attention_contract.check_padding(make(variant))
 
 
 @each_variant
 def test_a_row_alone_is_the_row_in_its_batch(variant: Variant) -> None:
-    attention = make(variant)
-    context, weights = steps(attention, queries(), memory(states()))
-    for row in range(3):
-        real, one = int(MASK[row].sum()), slice(row, row + 1)
-        source = memory(states()[one, :real], MASK[one, :real], IDS[one, :real])
-        contexts, alone = steps(attention, queries()[one], source, WORDS_READ[one])
-        assert torch.allclose(contexts[0], context[row])
-        assert torch.allclose(alone[0], weights[row, :, :real])
+    attention_contract.check_alone(make(variant))
 
 
 @each_variant
 def test_rows_of_a_sentence_keep_their_own_history_when_a_beam_moves_them(variant: Variant) -> None:
-    """Two rows a sentence, which have seen different queries and words, change places after each step."""
-    attention = make(variant)
-    source, others_read = memory(states()), noise(3, STEPS, SIZE, seed=6)
-    _, one = steps(attention, queries(), source)
-    _, other = steps(attention, queries(seed=7), source, others_read)
-    prepared_source = attention.prepare(source)
-    history = select_rows(attention.start(prepared_source), torch.tensor([0, 0, 1, 1, 2, 2]))
-    first, second = (queries(), one, WORDS_READ), (queries(seed=7), other, others_read)
-    for t in range(STEPS):
-        query = torch.stack([first[0][:, t], second[0][:, t]], 1).flatten(0, 1)
-        words = torch.stack([first[2][:, t], second[2][:, t]], 1).flatten(0, 1)
-        output = attention(query, words, prepared_source, history)
-        assert torch.allclose(output.history.weights[0::2], first[1][:, t])
-        assert torch.allclose(output.history.weights[1::2], second[1][:, t])
-        history = select_rows(output.history, torch.tensor([1, 0, 3, 2, 5, 4]))
-        first, second = second, first
+    attention_contract.check_reordering(make(variant))
 
 
 @each_variant
@@ -199,34 +141,23 @@ def test_every_parameter_gets_a_gradient(variant: Variant) -> None:
     if variant.term in TERMS and TERMS[variant.term].is_hard:
         pytest.skip("one position is left, whatever its energy")
     attention = make(variant)
-    query, source, words = queries().requires_grad_(), states().requires_grad_(), WORDS_READ.clone().requires_grad_()
-    context, weights = steps(attention, query, memory(source), words)
-    ((context * noise(3, STEPS, SIZE, seed=2)).sum() + (weights * noise(3, STEPS, PLACES, seed=3)).sum()).backward()
+    gradient = attention_contract.check_gradients(attention)
     sparse = not NORMALIZERS[variant.normalizer].everywhere
     for name, parameter in attention.named_parameters():
-        assert parameter.grad is not None, name
+        assert parameter.grad is not None
         cancels = variant.score == "linear" and variant.normalizer != "linear_chain"
         if cancels and name.endswith("score.query.weight"):
             assert parameter.grad.abs().max() < 1e-12
         elif not sparse:
             assert parameter.grad.abs().sum() > 0, name
-    assert source.grad is not None
-    assert source.grad[~MASK].eq(0).all()
     if variant.window == "none" and not sparse:
-        assert source.grad[MASK].abs().sum(-1).gt(0).all()
+        assert gradient[MASK].abs().sum(-1).gt(0).all()
 
 
 @each_variant
 def test_gradients_are_derivatives_through_all_steps(variant: Variant) -> None:
     """Of contexts and weights, also of those that a later step knows of an earlier one."""
-    attention = make(variant)
-    query, source, words = queries().requires_grad_(), states().requires_grad_(), WORDS_READ.clone().requires_grad_()
-
-    def function() -> Tensor:
-        context, weights = steps(attention, query, memory(source), words)
-        return (context * noise(3, STEPS, SIZE, seed=2)).sum() + (weights * noise(3, STEPS, PLACES, seed=3)).sum()
-
-    assert_derivative(function, [query, source, words, *attention.parameters()])
+    attention_contract.check_derivative(make(variant))
 
 
 @pytest.mark.parametrize("score", sorted(SCORES))
@@ -234,9 +165,7 @@ def test_gradients_are_derivatives_through_all_steps(variant: Variant) -> None:
 def test_many_queries_at_once_are_one_at_a_time(score: str, normalizer: str) -> None:
     attention = make(Variant(score, normalizer=normalizer))
     assert isinstance(attention, GlobalAttention)
-    _, weights = steps(attention, queries(), memory(states()))
-    at_once, _ = attention.attend(queries(), attention.prepare(memory(states())))
-    assert torch.allclose(at_once, weights)
+    attention_contract.check_at_once(attention)
 
 
 @pytest.mark.spec("A7")

@@ -185,30 +185,6 @@ def test_many_queries_and_positions_at_once_are_one_at_a_time(kind: str) -> None
                 assert torch.allclose(alone, values[b, t, j])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_gradients(kind: str) -> None:
-    score, query, states = parts(kind)
-    if kind == "uniform":
-        assert not energies(score, query.requires_grad_(), states.requires_grad_()).requires_grad
-        return
-    names, values = zip(*score.named_parameters(), strict=True) if list(score.parameters()) else ((), ())
-
-    class Whole(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.score = score
-
-        def forward(self, query: Tensor, states: Tensor) -> Tensor:
-            return energies(self.score, query, states)
-
-    def function(query: Tensor, states: Tensor, *held: Tensor) -> Tensor:
-        named = {f"score.{name}": value for name, value in zip(names, held, strict=True)}
-        return torch.func.functional_call(Whole(), named, (query, states))
-
-    copies = [value.detach().clone().requires_grad_() for value in values]
-    assert torch.autograd.gradcheck(function, (query.requires_grad_(), states.requires_grad_(), *copies))
-
-
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if SCORES[kind].equal_sizes])
 def test_products_need_equal_sizes(kind: str) -> None:
     with pytest.raises(

@@ -147,6 +147,7 @@ TABLE: dict[str, Effects] = {
         "--columns": Effect("debug data three.tsv", "--columns en,de", "out", "--columns en,fr"),
         "--threads": computing("debug data toy.yaml"),
     },
+    "debug part": {"--threads": computing("debug part score:dot")},
     "debug config": {"--schema": Effect("debug config toy.yaml", "--schema", "out", "", '"$schema"')},
     "features": {
         "--output": instead(FEATURES, "-o a.npy", "--output b.npy", network, "b.npy"),
