@@ -60,10 +60,11 @@ def only_branches(text: str) -> bool:
 def placeholders() -> Pattern:
     """What programs put other text in the place of, in the notations of C, Python, Qt, JavaScript, Java, Ruby, PHP,
     Apple, ICU, Fluent and the shell, and the escapes of line breaks and tabs: `%d`, `%1$s`, `%(count)s`, `%<count>d`,
-    `%#@count@`, `%L1`, `%Ln`, `{name}`, `{{name}}`, `{{{name}}}`, `{ $name }`, `${x}`, `$x`, `%{x}`, `#{x}`, `$t(x)`,
-    `%name%`, `:name`, `@name`, `!name`, `%name`, `{% if x %}`, `<%= x %>`, `\\n`, `%%`; and `[X12X]`. An amount with a
-    separator (`$1,000`) is none. A message of ICU with branches (plural, select, selectordinal) is one span: with its
-    parts in another order, it would be none. So is a path of Windows (`C:\\new`), in which `\\n` is no line break.
+    `%#@count@`, `%L1`, `%Ln`, `{name}`, `{{name}}`, `{{{name}}}`, `{ $name }`, `${x}`, `$x`, `$(x)`, `%{x}`, `#{x}`,
+    `$t(x)`, `%name%`, `:name`, `@name`, `!name`, `%name`, `{% if x %}`, `<%= x %>`, `\\n`, `%%`; and `[X12X]`. An
+    amount with a separator (`$1,000`) is none. A message of ICU with branches (plural, select, selectordinal) is one
+    span: with its parts in another order, it would be none. So is a path of Windows (`C:\\new`), in which `\\n` is no
+    line break.
     """
     return re.compile(
         r"(?=[%{$\#[\\<:@!]|[A-Za-z]:\\) (?:"  # nothing is tried where none of them begins
@@ -77,6 +78,7 @@ def placeholders() -> Pattern:
       | \{\s*(?:\w+\s*)?(?:,\s*\w+\s*){0,2}\}                                   # {n, number}
       | \{\s*\w+\s*,\s*(?:number|date|time)\s*,[^{}]*\}                          # {d, date, yyyy-MM-dd HH:mm}
       | \$(?!\d+[.,\u00a0\u202f]\d)\w+(?:\$|\([^()\s]*\))?                    # $x $x$ $t(x), but nothing in $1,000
+      | \$\([A-Za-z_][\w.]*\)                                                  # $(NAME) $(EXIF.ISO)
       | \[[A-Z]+\d+[A-Z]*\] | \\[nrt]                                         # [X12X] \n
         )""",
         re.VERBOSE,

@@ -36,6 +36,7 @@ WHOLE = {  # each is one span of its kind
             "%name%",
         ),
         *("{}", "{0}", "{name}", "{0:.2f}", "{{x}}", "{{ x }}", "{n, number}", "${x}", "$x", "%{x}", "#{x}", "$t(a.b)"),
+        *("$(FILE_NAME)", "$(EXIF.ISO)"),
         *(
             ":name",
             ":Attribute",
