@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from email import message_from_bytes
 from importlib import import_module, metadata, resources
 from pathlib import Path
@@ -106,6 +107,22 @@ def test_every_dependency_is_pinned_within_its_range(project: dict[str, Any], re
         lowest = requirement.partition(">=")[2]
         pinned = versions[name_of(requirement)]
         assert release(pinned) >= release(lowest), requirement
+
+
+def test_the_licenses_of_all_dependencies_are_listed(project: dict[str, Any], repository: Path) -> None:
+    """They are as the packages name them, where these are installed and do so in the current form."""
+    page = (repository / "docs" / "licenses.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([\w.-]+) \| (.+) \| (everything|`.+`) \|$", page, re.MULTILINE)
+    extras = {f"`{extra}`": needs for extra, needs in project["optional-dependencies"].items()}
+    uses: dict[str, list[str]] = {name_of(need): ["everything"] for need in project["dependencies"]}
+    for extra in extras.keys() - {"`dev`", "`dist`", "`mutation`", "`notebooks`"}:
+        for name in map(name_of, extras[extra]):
+            if uses.get(name) != ["everything"]:
+                uses.setdefault(name, []).append(extra)
+    assert {name_of(name): use for name, _, use in rows} == {name: ", ".join(sorted(uses[name])) for name in uses}
+    for name, license_name, _ in rows:
+        with suppress(metadata.PackageNotFoundError):
+            assert metadata.metadata(name).json.get("license_expression", license_name) == license_name
 
 
 def test_the_lowest_versions_are_those_that_are_tested(project: dict[str, Any], repository: Path) -> None:
