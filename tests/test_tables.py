@@ -56,7 +56,9 @@ def test_every_key_that_takes_parts_has_its_table() -> None:
 def test_every_part_of_a_table_is_named_where_its_key_is_explained(path: components.Path) -> None:
     """And nowhere else, so that the table is the one place that knows it."""
     own = KEYS[path][1]
-    assert dict(sections.notes(Config, checks.PARTS))[path] == f"{own}: {', '.join(checks.PARTS[path])}"
+    assert dict(sections.notes(Config, checks.PARTS))[path] == f"{own}: {', '.join(checks.PARTS[path])}".removesuffix(
+        ": "
+    )
     assert dict(sections.notes(Config))[path] == own
     assert not any(f" {kind}{end}" in f" {own} " for kind in checks.PARTS[path] for end in (",", " or "))
 

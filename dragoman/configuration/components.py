@@ -215,7 +215,8 @@ def complete(table: Mapping[str, Callable[..., Any]], spec: Spec) -> Spec:
 def _checked(table: Mapping[str, Callable[..., Any]], spec: Spec, path: Path) -> tuple[dict[str, Any], list[Problem]]:
     """Every option of the `spec` at `path`, explicit or by default, as the constructor takes it, and the problems."""
     if not has_kind(table, spec.kind):
-        return {}, [Problem((*path, "kind"), f"unknown kind '{spec.kind}', {nearest(spec.kind, table)}")]
+        hint = nearest(spec.kind, table) if table else "no plug-in has one"
+        return {}, [Problem((*path, "kind"), f"unknown kind '{spec.kind}', {hint}")]
     parameters = option_parameters(table[spec.kind])
     keywords = {name: parameter.default for name, parameter in parameters.items()}
     problems: list[Problem] = []

@@ -232,6 +232,9 @@ class Config(Section):
     constraints: Annotated[tuple[Spec, ...], Several] = Field(
         (), description="decoding constraints (not applied during validation)"
     )
+    transforms: Annotated[tuple[Spec, ...], Several] = Field(
+        (), description="text transforms of plug-ins, the outermost first (not applied during validation)"
+    )
     replace_unk: bool = Field(
         True, description="replace `<unk>` by the aligned source word, or by its translation if a dictionary is given"
     )

@@ -31,6 +31,7 @@ TABLES: Final[Mapping[str, str]] = {  # the module, the table and the class of i
     "bridge": "dragoman.model.bridge:BRIDGES:Bridge",
     "output": "dragoman.model.output.table:OUTPUTS:Output",
     "search": "dragoman.search.table:SEARCHES:Search",
+    "transform": "dragoman.translation.transforms.transform_order:TRANSFORMS:TextTransform",
     "constraint": "dragoman.search.constraints:CONSTRAINTS:Constraint",
     "objective": "dragoman.training.objectives.table:OBJECTIVES:Objective",
     "penalty": "dragoman.training.objectives.penalties:PENALTIES:Penalty",

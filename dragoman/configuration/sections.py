@@ -249,7 +249,7 @@ def notes(
     """Yield the path of each key with its description, and with the kinds of parts it takes if they are in `tables`."""
     for name, field in root.model_fields.items():
         place = (*path, name)
-        kinds = f": {', '.join(tables[place])}" if place in tables else ""
+        kinds = f": {', '.join(tables[place])}" if tables.get(place) else ""
         yield place, f"{field.description}{kinds}"
         inner = find_section_type(field)
         if inner is not None:

@@ -36,6 +36,7 @@ from dragoman.training.objectives.objective import check_learnable, check_normal
 from dragoman.training.objectives.penalties import PENALTIES
 from dragoman.training.objectives.table import OBJECTIVES
 from dragoman.training.optimizer import OPTIMIZERS, SCHEDULES
+from dragoman.translation.transforms.transform_order import TRANSFORMS
 
 # The keys of the configuration that name one or several parts, besides those of the model.
 TABLES: sections.Tables = {
@@ -53,6 +54,7 @@ TABLES: sections.Tables = {
     ("training", "loggers"): LOGGERS,
     ("search",): SEARCHES,
     ("constraints",): CONSTRAINTS,
+    ("transforms",): TRANSFORMS,
     ("metrics",): METRICS,
 }
 # The same of all parts.

@@ -19,9 +19,15 @@ from dragoman.training.checks import complete, load_config
 from dragoman.version import __version__
 
 # Options that may change when a run is resumed; any other change makes it a different run.
-FREE = {("run",), ("code",), ("device",), ("search",), ("constraints",), ("training", "average_checkpoints")} | {
-    ("training", name) for name in ("epochs", "steps", "save_every", "patience", "max_nonfinite_steps", "loggers")
-}
+FREE = {
+    ("run",),
+    ("code",),
+    ("device",),
+    ("search",),
+    ("constraints",),
+    ("transforms",),
+    ("training", "average_checkpoints"),
+} | {("training", name) for name in ("epochs", "steps", "save_every", "patience", "max_nonfinite_steps", "loggers")}
 
 
 @contextmanager

@@ -40,6 +40,7 @@ from dragoman.translation.source_inputs import ModelInputs
 from dragoman.translation.transforms.casing import Casing
 from dragoman.translation.transforms.confidence import ConfidenceCalibration
 from dragoman.translation.transforms.placeholders import Placeholders
+from dragoman.translation.transforms.transform_order import TRANSFORMS
 from dragoman.translation.transforms.unknown_words import ProtectedSpellings, UnknownWords
 from dragoman.translation.translator import Translator
 
@@ -75,8 +76,8 @@ def load(
     sources, "NAME=FILE" is for one of them, unless there is a file of that whole name; without a name, it is for the
     first that is not of the target language.
     Several folders form an ensemble, which translates with the mean of its models' predictions. Each model reads the
-    sources it knows, and all must share their target symbols. The search, `constraints` and `replace_unk` are those of
-    the first run, the candidates are those of all.
+    sources it knows, and all must share their target symbols. The search, `constraints`, `transforms` and `replace_unk`
+    are those of the first run, the candidates are those of all.
     `code` are Python files with parts that the run uses and dragoman lacks. They are executed; a copy that came with
     the run is not, unless it is named here.
     A single run that `dragoman calibrate` has calibrated with these weights gives the confidence of its translations.
@@ -109,10 +110,14 @@ def load(
     if files and not replaces:
         raise UserError(f"{files[0]}: a dictionary requires replace_unk: true")
     own_files = [run.folder.dictionary for run in reversed(runs) if run.folder.dictionary.is_file()] if replaces else []
-    translator.processor.transforms = text_transforms(
-        translator.processor,
-        dictionaries=dictionaries(translator, [*own_files, *files]) if replaces else None,
-        temperature=_temperature(runs[0], weights, engine) if len(runs) == 1 and engine not in SEARCHING else None,
+    own_transforms = [components.build(TRANSFORMS, spec) for spec in runs[0].config.transforms]
+    translator.processor.transforms = (
+        *own_transforms,
+        *text_transforms(
+            translator.processor,
+            dictionaries=dictionaries(translator, [*own_files, *files]) if replaces else None,
+            temperature=_temperature(runs[0], weights, engine) if len(runs) == 1 and engine not in SEARCHING else None,
+        ),
     )
     if engine == "int8":
         translator.generator.backend = Int8(nn.ModuleList(member.model for member in members))

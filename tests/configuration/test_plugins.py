@@ -266,3 +266,43 @@ def test_a_package_may_take_the_place_of_the_file_that_a_run_was_trained_with(
 @pytest.mark.parametrize("records", [None, 3, ["x"], [{"file": 3}], [{"package": "a", "parts": "score:dot"}]], ids=str)
 def test_records_that_make_no_sense_are_no_requirements(records: object) -> None:
     plugins.require(Path("run"), records, {"dot"})
+
+
+TRANSFORM = '''
+from dataclasses import replace
+
+from dragoman.translation.sentence import Sentence, TextTransform
+from dragoman.translation.translation import Translation
+
+
+class Signed(TextTransform):
+    """Translations that end with a signature."""
+
+    def __init__(self, *, signature: str = "?") -> None:
+        self.signature = signature
+
+    def prepare(self, sentence: Sentence) -> Sentence:
+        return sentence.noted(self)
+
+    def complete(self, translation: Translation, sentence: Sentence) -> Translation:
+        return replace(translation, text=f"{translation.text} -- {self.signature}")
+
+
+PARTS = {"transform": {"signed": Signed}}
+'''
+
+
+@pytest.mark.slow
+def test_a_text_transform_of_the_configuration_is_applied_to_every_translation(folder: Path) -> None:
+    (folder / "mine.py").write_text(TRANSFORM, "utf-8")
+    config = CONFIG.replace("proximity", "dot")
+    (folder / "config.yaml").write_text(f"{config}transforms: {{kind: signed, signature: me}}\n", "utf-8")
+    dragoman.train("config.yaml", quiet=True)
+    (translation,) = dragoman.load("run").translate(["a"])
+    assert translation.text.endswith(" -- me")
+    result = CliRunner().invoke(app, ["debug", "part", "signed", "--code", "mine.py"])
+    assert result.stdout == "transform:signed: keeps its contract (2 checks)\n"
+    dragoman.train(dragoman.load_config("config.yaml", {"transforms": [], "training.epochs": 2}), quiet=True)
+    unload()
+    with pytest.raises(UserError, match=r"transforms\.0: unknown kind 'signed', no plug-in has one$"):
+        dragoman.load_config("config.yaml", {"code": [], "model.attention.score": "dot"})

@@ -21,3 +21,6 @@ ORDER: tuple[type[TextTransform], ...] = (
     Terms,
     ProtectedSpellings,
 )
+
+# Text transforms that a configuration names: those of plug-ins, whose constructors take options alone.
+TRANSFORMS: dict[str, type[TextTransform]] = {}
