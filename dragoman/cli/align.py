@@ -35,7 +35,7 @@ class AlignOptions(NamedTuple):
     ] = False
     method: ByMethod = None
     symmetrize: Symmetrized = None
-    also: MorePairs = None
+    more_pairs: MorePairs = None
     columns: Columns = None
     pretokenizer: TokenizedBy = None
     threshold: Annotated[
@@ -118,7 +118,7 @@ def _by_counting(options: AlignOptions) -> Iterator[list[Aligned]]:
 
     words = aligners.lower_words(options.pretokenizer or "punctuation")
     texts: Iterable[Pair]
-    texts, also = counting.corpora(options.files, options.columns, options.also, options.output, [options.gold])
+    texts, also = counting.corpora(options.files, options.columns, options.more_pairs, options.output, [options.gold])
     if options.gold and options.pretokenizer is None:
         texts = list(texts)
         _tell_pretokenizer(texts, words)

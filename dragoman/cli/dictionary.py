@@ -27,7 +27,7 @@ class DictionaryOptions(NamedTuple):
     ] = 0.01
     method: ByMethod = None
     symmetrize: Symmetrized = None
-    also: MorePairs = None
+    more_pairs: MorePairs = None
     columns: Columns = None
     pretokenizer: TokenizedBy = None
     weights: Annotated[Weights, OF_RUN] = None
@@ -84,7 +84,7 @@ def _by_counting(options: DictionaryOptions) -> Iterator[LinkedPair]:
     from dragoman.corpus import aligners
 
     words = aligners.written_words(options.pretokenizer or "punctuation")
-    corpora = counting.corpora(options.files, options.columns, options.also, options.output)
+    corpora = counting.corpora(options.files, options.columns, options.more_pairs, options.output)
     written, also = ([WordPair(*map(words, pair)) for pair in corpus] for corpus in corpora)
     low, more = ([WordPair(*map(lowered, pair)) for pair in corpus] for corpus in (written, also))
     for pair, links in zip(written, counting.links(low, more, options.method, options.symmetrize), strict=True):

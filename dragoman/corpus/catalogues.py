@@ -2,7 +2,7 @@
 
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,8 +10,8 @@ import numpy as np
 import polib
 
 from dragoman.corpus.naming import UNSAID, Columns, is_language, matched, two
-from dragoman.corpus.plural_forms import read_forms
-from dragoman.corpus.plural_numbers import example_numbers, put_number
+from dragoman.corpus.plural_forms import Forms, read_forms
+from dragoman.corpus.plural_numbers import NUMBER, describe_forms, put_number
 from dragoman.corpus.translation_unit import TranslationState, TranslationUnit, cell
 from dragoman.errors import UserError
 from dragoman.files.reading import read_chunks, shown
@@ -30,14 +30,11 @@ _CHARSET = re.compile(r"charset=([\w.:-]+)", re.ASCII)
 
 
 class MessageCatalogue(NamedTuple):
-    """The messages of a file as polib has them, and what its header says: the languages, the plural form for 1, and
-    numbers that tell other forms apart, by form.
-    """
+    """The messages of a file as polib has them, and what its header says: the languages, and the forms of plurals."""
 
     entries: Sequence[Any]
     languages: tuple[str, str]
-    singular: int
-    numbers: Mapping[int, int]
+    forms: Forms
 
 
 def read(path: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
@@ -53,12 +50,17 @@ def read(path: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
 
 def put_numbers(units: Iterator[TranslationUnit]) -> Iterator[TranslationUnit]:
     """Yield units with a number in the place of the placeholder in each text, if they are plural forms that only a
-    number tells apart, and source and target have such a placeholder. Other texts without one are left out.
+    number tells apart, and source and target have such a placeholder. Other texts without one are left out. A target
+    without any stays if it is for that number alone.
     """
     for unit in units:
-        numbered = [put_number(text, unit.number) if unit.number is not None else None for text in unit.texts]
+        form = unit.form
+        numbered = [put_number(text, form.number) if form and form.shown else None for text in unit.texts]
+        texts = [one.text if one else "" for one in numbered]
         if numbered[0] and numbered[-1] and numbered[0].placeholder == numbered[-1].placeholder:
-            unit = unit._replace(texts=tuple(one.text if one else "" for one in numbered))
+            unit = unit._replace(texts=tuple(texts))
+        elif numbered[0] and form and form.alone and not NUMBER.search(unit.texts[-1]):
+            unit = unit._replace(texts=(*texts[:-1], unit.texts[-1]))
         yield unit
 
 
@@ -74,6 +76,7 @@ def units(catalogue: MessageCatalogue, *, flatten: bool = True) -> Iterator[Tran
     language without a plural has only forms of the plural. `flatten`: each text is one line.
     """
     written = cell if flatten else str
+    declared = describe_forms(catalogue.forms)
     for entry in catalogue.entries:
         state = (
             TranslationState.OBSOLETE
@@ -90,9 +93,9 @@ def units(catalogue: MessageCatalogue, *, flatten: bool = True) -> Iterator[Tran
             continue
         forms = [unescaped(entry.msgstr_plural[number]) for number in sorted(entry.msgstr_plural)] or [target]
         for number, form in enumerate(forms):
-            text = source if number == catalogue.singular and len(forms) > 1 else plural
-            example = catalogue.numbers.get(number)
-            yield TranslationUnit((written(text), written(form)), state, context, plural=True, number=example)
+            text = source if number == catalogue.forms.singular and len(forms) > 1 else plural
+            texts = written(text), written(form)
+            yield TranslationUnit(texts, state, context, plural=True, form=declared.get(number))
 
 
 def open_catalogue(path: str) -> MessageCatalogue:
@@ -191,11 +194,10 @@ def _unescape(code: str) -> str:
     return chr(int(code, 8)) if code.isdigit() else {"a": "\a", "": "\\"}[code]
 
 
-def read_header(metadata: dict[str, str], path: str) -> tuple[tuple[str, str], int, Mapping[int, int]]:
-    """Return the languages, the plural form for 1, and numbers that tell other forms apart."""
+def read_header(metadata: dict[str, str], path: str) -> tuple[tuple[str, str], Forms]:
+    """Return the languages and the forms of plurals; if none are declared, the first is the form for 1."""
     source, target = (metadata.get(key, UNSAID).strip() for key in ("X-Source-Language", "Language"))
     name, folders = Path(path).name.partition(".")[0], Path(path).parts[-3:-2]
     guesses = (guess for guess in (target, name, *folders) if is_language(guess))
-    forms = read_forms(metadata.get("Plural-Forms", ""))
-    singular, numbers = (forms.singular, example_numbers(forms)) if forms else (0, {})
-    return (source, next(guesses, UNSAID)), singular, numbers
+    forms = read_forms(metadata.get("Plural-Forms", "")) or Forms(0, 0, alone=True)
+    return (source, next(guesses, UNSAID)), forms

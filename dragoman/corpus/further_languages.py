@@ -6,14 +6,34 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from glob import escape, glob
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from dragoman.corpus import catalogues
-from dragoman.corpus.catalogues import MessageCatalogue, open_catalogue
+from dragoman.corpus.catalogues import MessageCatalogue, open_catalogue, unescaped
 from dragoman.corpus.naming import CONTEXT, is_same_language
-from dragoman.corpus.translation_unit import TranslationState, TranslationUnit, cell
+from dragoman.corpus.plural_numbers import HUNDRED
+from dragoman.corpus.translation_unit import TranslationUnit, cell
 from dragoman.files.reading import existing
 
-Texts = Mapping[tuple[str, str], str]  # by the context and the text of a message
+
+class Texts(NamedTuple):
+    """The finished translations of a catalogue by the context and the text of a message: one, or the forms of a plural,
+    and the form of each number.
+    """
+
+    forms: Mapping[tuple[str, str], Sequence[str]] = MappingProxyType({})
+    form_of: Sequence[int] = ()
+
+    def find(self, context: str, source: str, number: int | None = None) -> str:
+        """Return the translation of a message, or the form of its plural for a number. Without one, it is the form for
+        many. Empty if there is none.
+        """
+        forms = self.forms.get((context, source), ())
+        if len(forms) < 2:
+            return "".join(forms)
+        form = self.form_of[HUNDRED if number is None else number] if self.form_of else 1
+        return forms[form] if form < len(forms) else ""
 
 
 def read(path: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
@@ -32,30 +52,39 @@ def add(
     texts = {name: read_texts(path, language, name) for name in further if name != CONTEXT}
     for unit in units:
         source, target = unit.texts
-        key = unit.context, source
-        added = (cell(texts[name].get(key, "") if name in texts else unit.context) for name in further)
-        yield unit._replace(texts=(source, *added, target))
+        number = unit.form and unit.form.number
+        added = (texts[name].find(unit.context, source, number) if name in texts else unit.context for name in further)
+        yield unit._replace(texts=(source, *map(cell, added), target))
 
 
 def read_texts(path: str, language: str, other: str) -> Texts:
     """Return the finished translations of the catalogue in another language beside that in a language: none if there is
-    no such catalogue. The first form of a plural with the same source counts. Line breaks stay.
+    no such catalogue. Line breaks stay.
     """
     for place in find_beside(path, language, other):
         catalogue = open_catalogue(str(place))
         if not catalogue.languages[1] or is_same_language(catalogue.languages[1], other):
             return texts_of(catalogue)
-    return {}
+    return Texts()
 
 
 def texts_of(catalogue: MessageCatalogue) -> Texts:
     """Return the finished translations of a catalogue."""
-    texts: dict[tuple[str, str], str] = {}
-    for unit in catalogues.units(catalogue, flatten=False):
-        source, target = unit.texts
-        if unit.state is TranslationState.GOOD and target.strip():
-            texts.setdefault((unit.context, cell(source)), target)
-    return texts
+    texts: dict[tuple[str, str], Sequence[str]] = {}
+    for entry in catalogue.entries:
+        if entry.obsolete or "fuzzy" in entry.flags:
+            continue
+        context, singular, plural, text = (
+            unescaped(part or "") for part in (entry.msgctxt, entry.msgid, entry.msgid_plural, entry.msgstr)
+        )
+        numbered = entry.msgstr_plural or {}
+        forms = [unescaped(numbered.get(form, "")) for form in range(max(numbered, default=-1) + 1)] or [text]
+        if plural and any(form.strip() for form in forms):
+            texts.setdefault((context, cell(plural)), forms)
+        first = forms[min(catalogue.forms.singular, len(forms) - 1)]
+        if first.strip():
+            texts.setdefault((context, cell(singular)), [first])
+    return Texts(texts, catalogue.forms.of)
 
 
 def find_beside(path: str, language: str, other: str) -> Iterator[Path]:

@@ -18,6 +18,16 @@ class TranslationState(Enum):
     OBSOLETE = "obsolete"  # its source no longer exists
 
 
+class PluralForm(NamedTuple):
+    """A form of a plural by a number that it is for, whether it takes a number in the text to tell it from another
+    form, and whether it is for that number alone, so that the text may lack the number.
+    """
+
+    number: int
+    shown: bool
+    alone: bool = False
+
+
 class TranslationUnit(NamedTuple):
     """A text in each of the requested languages; empty if it is not translated."""
 
@@ -25,7 +35,7 @@ class TranslationUnit(NamedTuple):
     state: TranslationState = TranslationState.GOOD
     context: str = ""  # distinguishes it from other units with the same source
     plural: bool = False  # whether it is a plural form
-    number: int | None = None  # one of this plural form, if the source alone does not tell which form is meant
+    form: PluralForm | None = None  # that of a plural, if the file declares its forms
     marked: bool = False  # whether inline codes that say nothing of themselves are in the texts as marks, such as {1}
 
 

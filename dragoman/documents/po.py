@@ -9,12 +9,12 @@ from dragoman.corpus.cleaning import CREDITS
 from dragoman.corpus.further_languages import Texts
 from dragoman.corpus.naming import is_language, is_same_language, matched
 from dragoman.corpus.plural_forms import Forms, plural_rule, read_forms
-from dragoman.corpus.plural_numbers import PluralExample, example_numbers, put_number
-from dragoman.corpus.translation_unit import cell
+from dragoman.corpus.plural_numbers import PluralExample, describe_forms, put_number
+from dragoman.corpus.translation_unit import PluralForm, cell
 from dragoman.documents.document import Document, File
 from dragoman.documents.document_segment import DocumentSegment, ElementPlaceholders, lacks_placeholder
 from dragoman.documents.html import label
-from dragoman.documents.po_text import CatalogueText
+from dragoman.documents.po_text import LOST_NUMBER, CatalogueText
 from dragoman.documents.translated import TranslatedText
 from dragoman.errors import UserError
 
@@ -24,19 +24,28 @@ _ESCAPES = re.compile(rf"{BACKSLASH}(?:(?:033|x1[bB]|e){_COLOR}|[0-7]{{1,3}}|x[0
 
 
 class UntranslatedMessage(NamedTuple):
-    """A message without a translation, or one form of its plural without one. If only a number tells which form is
-    meant, `text` has one, `numbered`.
+    """A message without a translation, or one form of its plural without one, and the numbers that this is for. If
+    only a number tells which form is meant, `text` has one, `numbered`.
     """
 
     entry: Any  # of polib
     form: int | None
     text: str
+    form_of: PluralForm | None = None
     numbered: PluralExample | None = None
 
     @property
     def place(self) -> tuple[int, int | None]:
         """What a translation is of: a line of the file, and the form."""
         return self.entry.linenum, self.form
+
+
+class Draft(NamedTuple):
+    """The translation of a message or form, and its quality if that is known."""
+
+    gap: UntranslatedMessage
+    text: str
+    quality: float | None
 
 
 class PoDocument(Document):
@@ -63,9 +72,20 @@ class PoDocument(Document):
         return [cell(unescaped(gap.entry.msgctxt or "")) for gap in self._gaps]
 
     def count(self, translated: Sequence[TranslatedText]) -> tuple[int, int]:
-        pairs = zip(self._gaps, translated, strict=True)
-        complete = {gap.place for gap, translation in pairs if translation.complete}
-        return len(complete), len({gap.place for gap in self._gaps})
+        return sum(1 for _ in self._drafts(translated)), len({gap.place for gap in self._gaps})
+
+    def _drafts(self, translated: Sequence[TranslatedText]) -> Iterator[Draft]:
+        """Yield the first usable translation of each message or form: a number that it was given is there again."""
+        done: set[tuple[int, int | None]] = set()
+        for gap, line, translation in zip(self._gaps, self.lines, translated, strict=True):
+            if not translation.complete or gap.place in done:
+                continue
+            text = _CONTROLS.sub("", line.written(translation))
+            alone = gap.form_of is not None and gap.form_of.alone
+            restored = gap.numbered.restore(text, alone=alone) if gap.numbered else text
+            if restored is not None:
+                done.add(gap.place)
+                yield Draft(gap, restored, translation.quality)
 
     def _check_languages(self, file: File) -> None:
         """UserError if the header names other languages. One that names none, or the source language although nothing
@@ -88,16 +108,18 @@ class PoDocument(Document):
             return
         forms: dict[int, str] = entry.msgstr_plural
         declared = self._forms or Forms(max([1, *forms]) + 1, 0, alone=True)
-        numbers = example_numbers(declared)
+        described = describe_forms(declared)
         for form in range(declared.size):
             if not forms.get(form, "").strip():
+                plural_form = described.get(form)
                 is_singular = form == declared.singular and declared.size > 1
                 if is_singular and (declared.alone or not lacks_placeholder(entry.msgid, entry.msgid_plural)):
-                    yield UntranslatedMessage(entry, form, entry.msgid)
+                    yield UntranslatedMessage(entry, form, entry.msgid, plural_form)
                     continue
-                if form in numbers and (numbered := put_number(entry.msgid_plural, numbers[form])):
-                    yield UntranslatedMessage(entry, form, numbered.text, numbered)
-                yield UntranslatedMessage(entry, form, entry.msgid_plural)  # if the number gets lost
+                shown = plural_form.number if plural_form and plural_form.shown else None
+                if shown is not None and (numbered := put_number(entry.msgid_plural, shown)):
+                    yield UntranslatedMessage(entry, form, numbered.text, plural_form, numbered)
+                yield UntranslatedMessage(entry, form, entry.msgid_plural, plural_form)  # if the number gets lost
 
     def _read_forms(self, target: str) -> Forms | None:
         """Return the forms of plurals, which the header declares afterwards; None if nothing is known of them."""
@@ -116,29 +138,23 @@ class PoDocument(Document):
                 del texts[form]
 
     def written(self, translated: Sequence[TranslatedText]) -> bytes:
-        done: set[tuple[int, int | None]] = set()
+        numbered = {gap.place for gap in self._gaps if gap.numbered}
         entries: dict[int, Any] = {}  # that get a translation, by their line
         qualities: dict[int, float] = {}  # of each of them, that of its least sure form
-        for gap, line, translation in zip(self._gaps, self.lines, translated, strict=True):
+        remarks: dict[int, list[str]] = {}
+        for gap, text, quality in self._drafts(translated):
             entry, form = gap.entry, gap.form
-            if not translation.complete or gap.place in done:
-                continue
-            text = _CONTROLS.sub("", line.written(translation))
-            if gap.numbered:
-                restored = gap.numbered.restore(text)
-                if restored is None:
-                    continue
-                text = restored
-            done.add(gap.place)
-            if translation.quality is not None:
-                qualities[entry.linenum] = min(translation.quality, qualities.get(entry.linenum, 1.0))
+            if quality is not None:
+                qualities[entry.linenum] = min(quality, qualities.get(entry.linenum, 1.0))
+            if gap.form_of and gap.place in numbered and not gap.numbered:
+                remarks.setdefault(entry.linenum, []).append(LOST_NUMBER.format(form, gap.form_of.number))
             if form is None:
                 entry.msgstr = text
             else:
                 entry.msgstr_plural[form] = text
                 self._drop_extra(entry.msgstr_plural)
             entries[entry.linenum] = entry
-        return self._text.replaced(entries.values(), qualities, self._new_header()).encode()
+        return self._text.replaced(entries.values(), qualities, remarks, self._new_header()).encode()
 
     def _new_header(self) -> Any:
         """Return the entry of the header, which declares the encoding; None if it stays as it is."""
@@ -151,7 +167,9 @@ class PoDocument(Document):
 def _further_text(gap: UntranslatedMessage, texts: Texts) -> str:
     """Return the text of a message in another language, with the same number; empty if that is not possible."""
     plain = gap.numbered.restore(gap.text) if gap.numbered else gap.text
-    text = texts.get((unescaped(gap.entry.msgctxt or ""), cell(unescaped(plain or ""))), "")
+    text = texts.find(
+        unescaped(gap.entry.msgctxt or ""), cell(unescaped(plain or "")), gap.form_of and gap.form_of.number
+    )
     if not gap.numbered:
         return text
     numbered = put_number(text, int(gap.numbered.number))

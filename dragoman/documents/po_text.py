@@ -8,6 +8,7 @@ from dragoman.corpus.catalogues import BACKSLASH
 
 FUZZY = "fuzzy"
 CONFIDENCE = "# dragoman: confidence {:.0%}"
+LOST_NUMBER = "# dragoman: msgstr[{}] was translated without its number ({})"
 _CONFIDENCE = re.compile(r"\s*#\s*dragoman: confidence \d+%\s*")
 _COMMENTS = re.compile(r"\s*(?:#(?![,.:|=~]).*)?")  # of translators
 _FLAGS = re.compile(r"\s*#,\s*\S")
@@ -32,11 +33,16 @@ class CatalogueText:
         self._lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
         self._starts = [*sorted(map(_start, entries)), len(self._lines)]
 
-    def replaced(self, entries: Iterable[Any], qualities: Mapping[int, float], header: Any) -> str:
+    def replaced(
+        self, entries: Iterable[Any], qualities: Mapping[int, float], remarks: Mapping[int, list[str]], header: Any
+    ) -> str:
         """Return the text with the translations of these entries, which become fuzzy, and in a comment the confidence
-        of those that are in `qualities`, by the number of their line. `header`: an entry in its place, or None.
+        of those that are in `qualities`, by the number of their line, and `remarks`. `header`: an entry in its place,
+        or None.
         """
-        edits = [self._message(entry, qualities.get(entry.linenum)) for entry in entries]
+        edits = [
+            self._message(entry, qualities.get(entry.linenum), remarks.get(entry.linenum, [])) for entry in entries
+        ]
         if header is not None:
             edits.append(self._header(header))
         lines = self._lines.copy()
@@ -44,11 +50,14 @@ class CatalogueText:
             lines[start:end] = new
         return self._line_end.join(lines)
 
-    def _message(self, entry: Any, quality: float | None) -> LineEdit:
+    def _message(self, entry: Any, quality: float | None, remarks: list[str]) -> LineEdit:
         start = _start(entry)
         stop = next(following for following in self._starts if following > start)
         begin = next(number for number in range(start, stop) if _is_translation(self._lines[number]))
         head = self._lines[start:begin]
+        head = [line for line in head if line not in remarks]
+        first = _first_unlike(_COMMENTS, head)
+        head[first:first] = remarks
         if quality is not None:
             head = [line for line in head if not _CONFIDENCE.fullmatch(line)]
             head.insert(_first_unlike(_COMMENTS, head), CONFIDENCE.format(quality))

@@ -14,7 +14,7 @@ from dragoman.corpus import formats, xml
 from dragoman.corpus.examples import corpus_files, read_pairs
 from dragoman.corpus.formats import ENDINGS, FORMATS
 from dragoman.corpus.naming import match
-from dragoman.corpus.translation_unit import TranslationState, TranslationUnit
+from dragoman.corpus.translation_unit import PluralForm, TranslationState, TranslationUnit
 from dragoman.errors import UserError
 from dragoman.files.reading import LONGEST_TEXT
 from tests import written
@@ -215,8 +215,8 @@ msgstr ""
 UNITS = [
     TranslationUnit(("fuzzy", "unscharf"), TranslationState.FUZZY),
     TranslationUnit(("open ", "öffnen "), context="menu"),
-    TranslationUnit(("%d many", "%d viele"), plural=True),
-    TranslationUnit(("one", "eins"), plural=True),
+    TranslationUnit(("%d many", "%d viele"), plural=True, form=PluralForm(100, shown=False)),
+    TranslationUnit(("one", "eins"), plural=True, form=PluralForm(1, shown=False, alone=True)),
     TranslationUnit(("left", "")),
     TranslationUnit(("old", "alt"), TranslationState.OBSOLETE),
 ]
@@ -251,9 +251,9 @@ def test_a_mo_has_contexts_and_plurals(tmp_path: Path) -> None:
     messages = [("menu\x04open", "öffnen"), ("one\0%d many", "eins\0%d viele"), ("a\0b", "c")]
     expected = [
         TranslationUnit(("open", "öffnen"), context="menu"),
-        TranslationUnit(("one", "eins"), plural=True),
-        TranslationUnit(("%d many", "%d viele"), plural=True),
-        TranslationUnit(("b", "c"), plural=True),
+        TranslationUnit(("one", "eins"), plural=True, form=PluralForm(1, shown=False, alone=True)),
+        TranslationUnit(("%d many", "%d viele"), plural=True, form=PluralForm(100, shown=False)),
+        TranslationUnit(("b", "c"), plural=True, form=PluralForm(1, shown=False, alone=True)),
     ]
     for order in "<>":
         (tmp_path / "x.mo").write_bytes(written.mo(messages, order=order))

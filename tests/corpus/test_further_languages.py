@@ -8,6 +8,8 @@ from dragoman.corpus import formats, further_languages, installed
 from dragoman.corpus.examples import read_texts
 from dragoman.corpus.initialize import initialize
 from dragoman.corpus.naming import with_further
+from dragoman.documents.document import File
+from dragoman.documents.po import PoDocument
 from dragoman.errors import UserError
 from tests import written
 
@@ -41,6 +43,45 @@ def test_texts_belong_to_the_same_message(folder: Path) -> None:
     assert list(read_texts(str(folder / "de.mo"), ("en", "fr", "de")))[1] == ("Open", "Ouvrir", "Öffnen")
 
 
+FORMS = {
+    "de": ("nplurals=2; plural=(n != 1);", ["Kuh", "Kühe"]),
+    "fr": ("nplurals=2; plural=(n > 1);", ["vache", "vaches"]),
+    "cs": ("nplurals=3; plural=(n==1) ? 0 : (n>=2 && n<=4) ? 1 : 2;", ["kráva", "krávy", "krav"]),
+    "pl": ("nplurals=3; plural=(n==1 ? 0 : n%10>=2 && n%10<=4 && n%100/10!=1 ? 1 : 2);", ["krowa", "krowy", "krów"]),
+    "lv": ("nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : n != 0 ? 1 : 2);", ["govs", "govis", "govju"]),
+    "ja": ("nplurals=1; plural=0;", ["牛"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "other", "expected"),
+    [
+        ("cs", "pl", ["krowa", "krowy", "krów"]),
+        ("de", "cs", ["kráva", "krav"]),
+        ("cs", "de", ["Kuh", "Kühe", "Kühe"]),
+        ("lv", "fr", ["vache", "vaches", "vache"]),  # of 0
+        ("lv", "cs", ["kráva", "krávy", "krav"]),
+        ("ja", "cs", ["krav"]),
+        ("cs", "ja", ["牛", "牛", "牛"]),
+    ],
+)
+def test_forms_of_plurals_are_of_the_same_number(
+    language: str, other: str, expected: list[str], tmp_path: Path
+) -> None:
+    for name in (language, other):
+        rule, forms = FORMS[name]
+        header = written.HEADER.replace("Language: de", f"Language: {name}").replace(FORMS["de"][0], rule)
+        (tmp_path / f"{name}.mo").write_bytes(written.mo([("cow\0cows", "\0".join(forms))], header))
+        text = "\n".join(f'msgstr[{form}] ""' for form in range(len(forms)))
+        head = written.po([]).decode().replace("Language: de", f"Language: {name}").replace(FORMS["de"][0], rule)
+        (tmp_path / f"{name}.po").write_text(f'{head}\nmsgid "cow"\nmsgid_plural "cows"\n{text}\n', "utf-8")
+    units = formats.read(str(tmp_path / f"{language}.mo"), ("en", other, language))
+    assert [unit.texts[1] for unit in units] == expected
+    document = PoDocument(File("x.po", (tmp_path / f"{language}.po").read_bytes(), ("en", language)))
+    texts = further_languages.read_texts(str(tmp_path / f"{language}.mo"), language, other)
+    assert list(document.further_texts(texts)) == expected
+
+
 def test_the_context_of_a_message_is_a_text_as_well(folder: Path) -> None:
     rows = list(read_texts(str(folder / "de.mo"), ("en", "context", "fr", "de")))
     assert rows[:2] == [("File", "", "", "Datei"), ("Open", "menu", "Ouvrir", "Öffnen")]
@@ -50,7 +91,7 @@ def test_what_is_not_finished_is_missing(tmp_path: Path) -> None:
     (tmp_path / "de.po").write_bytes(written.po([("one", "eins"), ("two", "zwei")]))
     french = written.po([("one", "un"), ("two", "")]).replace(b'msgid "one"', b'#, fuzzy\nmsgid "one"')
     (tmp_path / "fr.po").write_bytes(french.replace(b"Language: de", b"Language: fr"))
-    assert not further_languages.read_texts(str(tmp_path / "de.po"), "de", "fr")
+    assert not further_languages.read_texts(str(tmp_path / "de.po"), "de", "fr").forms
 
 
 @pytest.mark.parametrize(
@@ -80,9 +121,9 @@ def test_the_catalogue_of_a_language_has_its_code_in_place_of_the_other(
 
 def test_a_catalogue_is_not_beside_itself_and_not_of_a_third_language(tmp_path: Path) -> None:
     catalogue(tmp_path / "de" / "pt.mo", "pt", [("one", "um")])
-    assert not further_languages.read_texts(str(tmp_path / "de" / "pt.mo"), "pt", "pt_BR")
+    assert not further_languages.read_texts(str(tmp_path / "de" / "pt.mo"), "pt", "pt_BR").forms
     catalogue(tmp_path / "fr" / "pt.mo", "pt", [("one", "um")])  # a user of that name has it
-    assert not further_languages.read_texts(str(tmp_path / "de" / "pt.mo"), "de", "fr")
+    assert not further_languages.read_texts(str(tmp_path / "de" / "pt.mo"), "de", "fr").forms
 
 
 @pytest.mark.parametrize("path", ["po/model.po", "po/decade.po", "de.po/x.mo"])

@@ -82,3 +82,24 @@ def test_training_pairs_have_the_numbers(tmp_path: Path) -> None:
         ("cows", "krávy"),
         ("cows", "krav"),
     ]
+
+
+def test_a_form_for_one_number_has_it_in_the_source_if_not_in_the_target(tmp_path: Path) -> None:
+    path = tmp_path / "he.po"
+    path.write_text(
+        'msgid ""\nmsgstr ""\n"Language: he\\n"\n"Content-Type: text/plain; charset=UTF-8\\n"\n'
+        '"Plural-Forms: nplurals=3; plural=(n==1 ? 0 : n==2 ? 1 : 2);\\n"\n\n'
+        'msgid "%d file"\nmsgid_plural "%d files"\n'
+        'msgstr[0] "קובץ אחד"\nmsgstr[1] "שני קבצים"\nmsgstr[2] "%d קבצים"\n\n'
+        'msgid "%d cow"\nmsgid_plural "%d cows"\n'
+        'msgstr[0] "פרה אחת"\nmsgstr[1] "%u פרות"\nmsgstr[2] "פרות"\n',
+        "utf-8",
+    )
+    assert [unit.texts for unit in formats.read(str(path), ("en", "he"))] == [
+        ("%d file", "קובץ אחד"),
+        ("2 files", "שני קבצים"),
+        ("3 files", "3 קבצים"),
+        ("%d cow", "פרה אחת"),
+        ("%d cows", "%u פרות"),  # of another type
+        ("%d cows", "פרות"),
+    ]

@@ -1,5 +1,7 @@
 """Catalogues that are translated: what is asked for, and what becomes of it."""
 
+import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,6 +9,7 @@ import polib
 import pytest
 
 from dragoman.corpus import catalogues
+from dragoman.corpus.further_languages import Texts
 from dragoman.documents.document import File
 from dragoman.documents.passages import split_text
 from dragoman.documents.po import PoDocument
@@ -185,7 +188,7 @@ def test_forms_that_a_number_tells_apart_are_translated_with_one() -> None:
     message = 'msgctxt "menu"\nmsgid "%d _cow"\nmsgid_plural "%d _cows"\nmsgstr[0] ""\nmsgstr[1] ""\nmsgstr[2] ""\n'
     catalogue = PoDocument(File("cs.po", f"{forms}{message}".encode(), ("en", "cs")))
     assert [line.text for line in catalogue.lines] == ["%d _cow", "2 _cows", "%d _cows", "5 _cows", "%d _cows"]
-    further = catalogue.further_texts({("menu", "%d _cows"): "%d vaches"})
+    further = catalogue.further_texts(Texts({("menu", "%d _cows"): ["%d vaches"]}))
     assert further == ["", "2 vaches", "%d vaches", "5 vaches", "%d vaches"]
     texts = ["%d kráva", "2 krávy", "x", "pět krav", "%d krav"]
     translated = [
@@ -195,6 +198,50 @@ def test_forms_that_a_number_tells_apart_are_translated_with_one() -> None:
     assert catalogue.count(translated) == (3, 3)
     (entry,) = polib.pofile(catalogue.written(translated).decode())
     assert entry.msgstr_plural == {0: "%d kráva", 1: "%d krávy", 2: "%d krav"}
+    assert entry.tcomment == "dragoman: msgstr[2] was translated without its number (5)"
+    again = PoDocument(File("cs.po", f"{forms}# {entry.tcomment}\n{message}".encode(), ("en", "cs")))
+    (entry,) = polib.pofile(again.written(translated).decode())
+    assert entry.tcomment == "dragoman: msgstr[2] was translated without its number (5)"
+    passage, lacking = translated[4].passage, (TranslatedSentence(""),)
+    translated[4] = TranslatedText(passage, lacking)
+    assert catalogue.count(translated) == (2, 3)
+
+
+HEBREW = "nplurals=3; plural=(n==1 ? 0 : n==2 ? 1 : 2);"
+ARABIC = "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5);"
+
+
+@pytest.mark.parametrize(
+    ("header", "drafts", "expected"),
+    [
+        (HEBREW, {"2 files": "שני קבצים", "3 files": "3 קבצים"}, ["<%d file>", "שני קבצים", "%d קבצים"]),
+        (HEBREW, {"2 files": "2 קבצים", "3 files": "קבצים"}, ["<%d file>", "%d קבצים", "<%d files>"]),
+        (HEBREW, {"2 files": "3 קבצים"}, ["<%d file>", "<%d files>", "<%d files>"]),
+        (HEBREW, {"2 files": "2 של 2"}, ["<%d file>", "<%d files>", "<%d files>"]),
+        (ARABIC, {"0 files": "لا ملفات", "2 files": "ملفان"}, ["لا ملفات", "<%d file>", "ملفان"]),
+        (ARABIC, {"0 files": "0 ملف", "2 files": "٢ ملفات"}, ["%d ملف", "<%d file>", "<%d files>"]),
+    ],
+)
+def test_a_form_for_one_number_may_lack_it(
+    header: str, drafts: dict[str, str], expected: list[str], tmp_path: Path
+) -> None:
+    """And no draft has a number that stands for the placeholder."""
+    head = f'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Plural-Forms: {header}\\n"\n\n'
+    message = '#, c-format\nmsgid "%d file"\nmsgid_plural "%d files"\nmsgstr[0] ""\n'
+    catalogue = PoDocument(File("x.po", f"{head}{message}".encode(), ("en", "ar")))
+    translated = [
+        TranslatedText(
+            split_text(line.text, "en", sentences=False),
+            (TranslatedSentence(drafts.get(line.text, "" if line.text[0].isdigit() else f"<{line.text}>")),),
+        )
+        for line in catalogue.lines
+    ]
+    (tmp_path / "new.po").write_bytes(catalogue.written(translated))
+    (entry,) = polib.pofile(str(tmp_path / "new.po"))
+    assert list(entry.msgstr_plural.values())[:3] == expected
+    if shutil.which("msgfmt"):
+        command = ["msgfmt", "--check-format", "--use-fuzzy", "-o", "new.mo", "new.po"]
+        subprocess.run(command, cwd=tmp_path, check=True)
 
 
 def test_accelerators_of_labels_are_carried_over() -> None:

@@ -86,8 +86,8 @@ def test_pairs_come_from_whatever_the_toolkit_reads(shell: Shell) -> None:
     shell.write("few.en", few[0])
     shell.write("few.fr", few[1])
     assert shell("align", "few.en", "few.fr").lines != GOLD[:1]
-    assert shell("align", "few.en", "few.fr", "--also=train").lines == GOLD[:1]
-    assert shell("align", "few", "--columns=en,fr", "--also=pairs.tsv").lines == GOLD[:1]
+    assert shell("align", "few.en", "few.fr", "--more-pairs=train").lines == GOLD[:1]
+    assert shell("align", "few", "--columns=en,fr", "--more-pairs=pairs.tsv").lines == GOLD[:1]
 
 
 @needs_thot

@@ -54,7 +54,7 @@ def nothing_new(shell: Shell, before: set[Path]) -> bool:
         ("align test.en nothing.fr", "nothing.fr"),
         ("align test.en", "test.en"),
         ("align runs/toy test.fr", "runs/toy"),
-        ("align test.en test.fr --also nothing", "nothing.en"),
+        ("align test.en test.fr --more-pairs nothing", "nothing.en"),
         ("align test.en test.fr -o no/such/x", "no/such/x"),
         ("align test.en latin.en", "latin.en:2"),
         ("dictionary test.en short.fr", "test.en"),

@@ -46,7 +46,7 @@ def test_words_are_aligned_in_lower_case_and_stay_as_they_are_written(shell: She
     shell.write(
         "pairs.tsv", "en\tfr\n" + "".join(f"{one.title()}\t{other.upper()}\n" for one, other in toy.pairs(80, 1))
     )
-    outcome = shell("dictionary", "pairs.tsv", "--also=train", "--columns=en,fr", "-o", "words.tsv")
+    outcome = shell("dictionary", "pairs.tsv", "--more-pairs=train", "--columns=en,fr", "-o", "words.tsv")
     assert (outcome.code, outcome.out) == (0, "")
     written = (shell.folder / "words.tsv").read_text("utf-8").splitlines()
     assert best(written) == {one.title(): other.upper() for one, other in toy.WORDS.items()}

@@ -114,7 +114,7 @@ def _by_counting(words: str) -> dict[str, Effect]:
     return {
         "--method": Effect(words, "--method ibm1"),
         "--symmetrize": Effect(f"{words} --method ibm1", "--symmetrize forward"),
-        "--also": Effect(words.replace("train", "solo"), "--also more", ended),
+        "--more-pairs": Effect(words.replace("train", "solo"), "--more-pairs more", ended),
         "--columns": Effect(f"{words.split()[0]} three.tsv", "--columns en,de", "out", "--columns en,fr"),
         "--pretokenizer": Effect(words.replace("train", "punctuated"), "--pretokenizer whitespace"),
     }
