@@ -10,7 +10,7 @@ LOWEST := .venv-lowest
 unexport PYTHONDONTWRITEBYTECODE # modules are compiled once, and not in each of the many processes that tests start
 
 .NOTPARALLEL: # the tests' summary is the last thing that `make check` says
-.PHONY: demo lint quick test check docs dist lowest soak fuzz mutants random-mutants bench speed-guard attention-table small-table products-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table strings-table terms-table objectives-table explanations-table downstream-table search-table multi30k-table quality serving-load sharding-table spec trace
+.PHONY: demo lint quick test check docs notebooks dist lowest soak fuzz mutants random-mutants bench speed-guard attention-table small-table products-table sizes-table sources-table postediting-table length-plot zero-shot tasks-table busy-table vocabulary-table rare-table outputs-table strings-table terms-table objectives-table explanations-table downstream-table search-table multi30k-table quality serving-load sharding-table spec trace
 
 demo: $(CORE)
 	$(BIN)/dragoman demo
@@ -36,6 +36,9 @@ docs: $(DEV)
 
 dist: $(VENV)/dist.stamp
 	$(BIN)/python -m tools.distribution $(OPTIONS)
+
+notebooks: $(DEV)
+	$(BIN)/python -m tools.notebooks $(NAMES)
 
 lowest: $(LOWEST)/made.stamp
 	$(LOWEST)/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "not slow" --any-wording

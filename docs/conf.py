@@ -18,7 +18,7 @@ version = release = __version__
 copyright = "the authors of dragoman"  # noqa: A001 (a name of Sphinx)
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 root_doc = "docs/index"
-include_patterns = ["docs/**", "configs/**", "*.md"]
+include_patterns = ["docs/**", "configs/**", "notebooks/**", "*.md"]
 exclude_patterns = [".*", "README.md", "build"]  # docs/index.md is the front page
 source_suffix = {".md": "markdown"}
 html_theme = "furo"
@@ -52,10 +52,11 @@ def _plain_signature(part: type) -> str:
 
 
 def write_reference(app: Sphinx) -> None:
-    """Write the pages that are made from the code."""
-    from tools import reference
+    """Write the pages that are made from the code and from the notebooks."""
+    from tools import notebook_pages, reference
 
     reference.write(ROOT / "docs" / "reference")
+    notebook_pages.write(ROOT / "notebooks")
 
 
 def hide_constructor(
