@@ -28,7 +28,7 @@ def _blocks(cell: dict[str, Any]) -> Iterator[str]:
     if cell["cell_type"] == "markdown":
         yield source.replace(".ipynb)", ".md)")
         return
-    yield _fenced("python", source)
+    yield _fenced("ipython3", source)  # the lexer of IPython, which knows `!command`
     for output in cell["outputs"]:
         data = output.get("data", {})
         picture = next((data[kind] for kind in PICTURES if kind in data), None)

@@ -20,7 +20,7 @@ CELLS = [
 PAGE = """# Title
 [next](other.md)
 
-````python
+````ipython3
 1 + 1
 print()
 ````
