@@ -196,11 +196,18 @@ def check_messages(reader: str, before: str, after: str, *, calibrated: bool | N
         assert not any(text.strip() for text in old.texts)
         assert all(text.strip() for text in new.texts)
         assert sorted(new.flags) == sorted({*old.flags, "fuzzy"})
-        kept, added = ([line for line in one.comments if "confidence" not in line] for one in (old, new))
-        assert added == kept
-        assert calibrated is None or len(new.comments) - len(added) == (calibrated or len(old.comments) > len(kept))
+        (kept, confidences), (written, now) = (_comments(message) for message in (old, new))
+        assert written == kept
+        assert calibrated is None or now == (calibrated or confidences)
         drafts.append(new.texts)
     return drafts
+
+
+def _comments(message: Message) -> tuple[list[str], int]:
+    """Return the comments of a message that are not of a draft, and the number of confidences."""
+    of_draft = ("dragoman: confidence", "dragoman: msgstr[")
+    kept = [line for line in message.comments if not line.removeprefix("# ").startswith(of_draft)]
+    return kept, sum("dragoman: confidence" in line for line in message.comments)
 
 
 def check_lines(before: str, after: str) -> None:
