@@ -115,7 +115,7 @@ def test_the_licenses_of_all_dependencies_are_listed(project: dict[str, Any], re
     rows = re.findall(r"^\| ([\w.-]+) \| (.+) \| (everything|`.+`) \|$", page, re.MULTILINE)
     extras = {f"`{extra}`": needs for extra, needs in project["optional-dependencies"].items()}
     uses: dict[str, list[str]] = {name_of(need): ["everything"] for need in project["dependencies"]}
-    for extra in extras.keys() - {"`dev`", "`dist`", "`mutation`", "`notebooks`"}:
+    for extra in extras.keys() - {"`dev`", "`dist`", "`mutation`"}:
         for name in map(name_of, extras[extra]):
             if uses.get(name) != ["everything"]:
                 uses.setdefault(name, []).append(extra)
