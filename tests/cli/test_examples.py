@@ -35,6 +35,7 @@ def test_every_command_has_an_example() -> None:
 def test_an_example_is_a_command_that_can_be_typed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs/en-de").mkdir(parents=True)
+    (tmp_path / "distance.py").write_text("PARTS = {}\n", encoding="utf-8")  # is executed
     program, *words = shlex.split(EXAMPLES[name])
     count = len(name.split())
     assert (program, " ".join(words[:count])) == ("dragoman", name)

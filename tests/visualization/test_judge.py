@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import pytest
 
@@ -167,7 +168,8 @@ def test_work_is_there_again_when_the_page_is_opened_again(browser: Browser) -> 
     look = """tell([name.value, progress(), $("#help").open]);"""
     anew = """$("#anew").click(); tell([name.value, progress()]);"""
     browser.evaluate(text(seed=4), ANNOTATE + work)
-    for _ in range(5):  # a browser may hand what was stored to the next page late
+    for seconds in (0, 0.1, 1, 3, 6):  # a browser may hand what was stored to the next page late
+        time.sleep(seconds)
         annotator, progress, help_is_open = browser.told_again(ANNOTATE + look)
         if annotator:
             break
