@@ -72,6 +72,7 @@ def test_help_and_the_package_import_nothing_heavy(code: str, repository: Path) 
     [
         ["evaluate", "train.fr", "-i", "train.fr"],
         ["corpus", "train", "-o", "new", "--columns", "en,fr"],
+        ["terms", "train", "-o", "new", "--columns", "en,fr"],
         pytest.param(
             ["align", "train.en", "train.fr", "--method=ibm1"],
             marks=pytest.mark.skipif(find_spec("thot") is None, reason="needs the extra `align`"),

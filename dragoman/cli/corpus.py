@@ -104,7 +104,7 @@ def corpus(options: CorpusOptions) -> None:
     further = FurtherCounts(names)
 
     def rows() -> "Iterator[PairWithOrigin]":
-        yield from further.counted(_cleaned(cleaner, _units(places, names)))
+        yield from further.counted(cleaned(cleaner, read_units(places, names)))
         cleaner.check()
         further.check(", ".join(places))
 
@@ -133,7 +133,7 @@ def _installed(options: CorpusOptions, language: str, cleaner: "Cleaner") -> Non
 
     def rows() -> "Iterator[PairWithOrigin]":
         units = installed.read(paths, damaged, language, also)
-        for row in further.counted(_cleaned(cleaner, units)):
+        for row in further.counted(cleaned(cleaner, units)):
             counts[row.origin] += 1
             yield row
         if damaged:
@@ -173,7 +173,8 @@ class FurtherCounts:
         return "".join(f"\n{f'  with a text in {name}':<36}{count:>12,}" for name, count in self._counts.items())
 
 
-def _units(places: Sequence[str], names: Sequence[str]) -> "Iterator[tuple[str, TranslationUnit]]":
+def read_units(places: Sequence[str], names: Sequence[str]) -> "Iterator[tuple[str, TranslationUnit]]":
+    """Yield the units of corpora, with the place that has them."""
     from dragoman.corpus import formats
     from dragoman.corpus.examples import read_texts
     from dragoman.corpus.translation_unit import TranslationUnit
@@ -184,7 +185,8 @@ def _units(places: Sequence[str], names: Sequence[str]) -> "Iterator[tuple[str, 
         yield from ((place, unit) for unit in units)
 
 
-def _cleaned(cleaner: "Cleaner", units: "Iterator[tuple[str, TranslationUnit]]") -> "Iterator[PairWithOrigin]":
+def cleaned(cleaner: "Cleaner", units: "Iterator[tuple[str, TranslationUnit]]") -> "Iterator[PairWithOrigin]":
+    """Yield what a cleaner keeps of units, with the place that has them."""
     from dragoman.corpus.parts import PairWithOrigin
 
     for origin, unit in units:

@@ -22,7 +22,7 @@ PANELS = {
     "Try": "demo info",
     "Prepare": "init corpus debug augment features",
     "Train": "train distil average import",
-    "Translate": "translate localize postedit serve corrections export push shortlist dictionary",
+    "Translate": "translate localize postedit serve corrections export push shortlist dictionary terms",
     "Look inside": "explain align score report",
     "Evaluate": "evaluate judge tune calibrate gate",
 }

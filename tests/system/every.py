@@ -168,6 +168,8 @@ COMMANDS = {
         "dictionary train.en train.fr -o counted.tsv", r"counted\.tsv", ("counted.tsv",)
     ),
     "dictionary over a file": Command("dictionary test.en test.fr -o test.en", refused=True),
+    "terms": Command("terms train --columns en,fr -o found.tsv", r"found\.tsv", ("found.tsv",)),
+    "terms over a file": Command("terms train --columns en,fr -o train.en", refused=True),
     "average": Command(
         "average runs/toy -o runs/toy/mean.safetensors", r"runs/toy/mean\.safetensors", ("runs/toy/mean.safetensors",)
     ),

@@ -90,6 +90,8 @@ def _texts(folder: Path) -> None:
     rows = [(source, target, target.upper()) for source, target in toy.pairs(60, 6)]
     rows += [("one two three", "one two three", "x"), ("_File of one", "_un", "x"), ("one", "one", "x")]
     (folder / "three.tsv").write_text("\n".join("\t".join(row) for row in [("en", "fr", "de"), *rows]) + "\n", "utf-8")
+    varied = "three\ttrois\nthree one\tun trois\none three\ttres un\none\tun\n"
+    (folder / "varied.tsv").write_text(f"en\tfr\n{varied}", "utf-8")
     entries = [(f'msgid "{source}"\nmsgstr "{target}"\n') for source, target in [*toy.pairs(3, 9), ("one two", "")]]
     header = 'msgid ""\nmsgstr "Language: fr\\nContent-Type: text/plain; charset=UTF-8\\n"\n'
     (folder / "messages.po").write_text("\n".join([header, *entries]), "utf-8")

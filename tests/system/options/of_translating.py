@@ -19,6 +19,7 @@ SCORE = "score runs/toy test.en test.fr"
 ALIGN = "align train.en train.fr"
 RUN_ALIGN = "align runs/toy train.en train.fr"
 DICTIONARY = "dictionary train.en train.fr"
+TERMS = "terms train --columns en,fr"
 EXPLAIN = "explain runs/toy 'one two three'"
 DARK = "--source image=test.dark.npy"
 LIGHT = "--source image=test.image.npy"
@@ -222,6 +223,12 @@ TABLE: dict[str, Effects] = {
         "--min-probability": Effect("dictionary runs/toy train.en train.fr", "--min-probability 0.5"),
         **_by_counting(DICTIONARY),
         **_by_run("dictionary"),
+    },
+    "terms": {
+        "--output": Effect(TERMS, "--output other", "files", "", "other"),
+        "--columns": Effect("terms three.tsv", "--columns en,de", "out", "--columns en,fr"),
+        "--min-count": Effect(TERMS, "--min-count 4"),
+        "--min-share": Effect("terms varied.tsv", "--min-share 0.4", "out", "", "trois"),
     },
     "shortlist": {"--threads": computing("shortlist runs/toy")},
     "explain": {
