@@ -1,13 +1,14 @@
 """Build a release of the current commit and check it: `make dist`.
 
 `dist/` gets a wheel, a source distribution and the demo's run as an archive of its own. The wheel is installed in a new
-environment, and runs the demo, the service and the notebooks in a folder without the repository; the tests of the
+environment, and runs the demo, the service and a notebook in a folder without the repository; the tests of the
 source distribution run in a copy of it. Nothing is uploaded.
 """
 
 import argparse
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -30,7 +31,8 @@ from dragoman.run.run import Run
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ("PKG-INFO", "setup.cfg", "dragoman.egg-info/")  # by setuptools
 WHEEL = ("dragoman/", "dragoman-")  # how the names in a wheel begin
-EXTRAS = "serve"
+EXTRAS = "serve,notebooks"
+NOTEBOOK = "attention-step-by-step.ipynb"
 SENTENCE = "The teacher reads the letter."
 SECONDS = 120  # until the service answers
 
@@ -72,7 +74,7 @@ def names(wheel: Path, sdist: Path) -> tuple[list[str], list[str]]:
 
 
 def install(wheel: Path, environment: Path) -> Path:
-    """Install a wheel with its service in a new environment; return the folder of its commands."""
+    """Install a wheel with what its service and notebooks need in a new environment; return the folder of commands."""
     _output(sys.executable, "-m", "venv", str(environment))
     commands = environment / "bin"
     constraints = str(ROOT / "constraints.txt")
@@ -81,7 +83,7 @@ def install(wheel: Path, environment: Path) -> Path:
 
 
 def try_out(commands: Path, folder: Path) -> Path:
-    """Run the demo, a translation and the service of an installed wheel in a folder; return the demo's run."""
+    """Run the demo, a translation, the service and a notebook of an installed wheel; return the demo's run."""
     dragoman = str(commands / "dragoman")
     _output(dragoman, "demo", folder=folder)
     run = folder / "runs" / "demo" / "run"
@@ -92,6 +94,8 @@ def try_out(commands: Path, folder: Path) -> Path:
             answered = json.load(answer)["translatedText"]
     if not text.strip() or answered != text.strip():
         raise SystemExit(f"the service answers {answered!r}, and translate writes {text.strip()!r}")
+    shutil.copy(ROOT / "notebooks" / NOTEBOOK, folder)
+    _output(str(commands / "jupyter-execute"), NOTEBOOK, folder=folder)
     return run
 
 
