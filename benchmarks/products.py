@@ -12,7 +12,8 @@ names English, the further languages and the target:
 If the folder of `--folder` has imported models as `imported-LANGUAGE` (`dragoman import`), runs that start from them
 are rows, too. The table has BLEU, chrF and TER, what BLEU is above the nearest neighbor with its 95 % interval over
 strings, the share of strings that are right as they are and with at most 10 % of their characters changed, and the
-processor's milliseconds a string. `--test` shows the test strings. Started again, it continues where it stopped.
+processor's milliseconds a string. `--epochs` are those of the parents. `--test` shows the test strings. Started again,
+it continues where it stopped.
 """
 
 import argparse
@@ -99,6 +100,7 @@ def config(row: Row, options: argparse.Namespace) -> Config:
     if is_parent:
         count = SYMBOLS.get(kind)
         subwords = {f"text.{side}.tokenizer": f"{{kind: bpe, vocab_size: {count}}}" for side in ("source", "target")}
+        overrides["training.epochs"] = str(options.epochs)
         return checks.load_config(row.config, {**overrides, **KINDS[kind], **(subwords if count else {})})
     parent = options.folder / (
         f"{IMPORTED}-{language}" if kind == IMPORTED else Row(f"parent, {language}, {kind}", PARENT).slug
@@ -193,7 +195,7 @@ TABLE = Table(
     rows,
     folder="runs/products-table",
     data="data/products",
-    epochs=None,
+    epochs=6,  # of a parent
     first=parents,
     flags={"--test": "also show the scores of the test strings"},
 )

@@ -27,11 +27,11 @@ def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Namespace:
         lines(data, f"{part}.fr.tsv", ["en\tde\tfr", *rows])
     config = "data: {source: x, target: y, train: t, dev: d}\nrun: runs/x\n"
     tiny = TINY.replace("METRIC", "bleu").replace("ter]", "chrf]") + "seed: 1\n"
-    (tmp_path / "parent.yaml").write_text(config + tiny.replace("training: {", "training: {epochs: 1, "), "utf-8")
+    (tmp_path / "parent.yaml").write_text(config + tiny, "utf-8")
     monkeypatch.setattr(products, "PARENT", tmp_path / "parent.yaml")
     monkeypatch.setattr(products, "SYMBOLS", {})
     monkeypatch.setattr(products, "OPTIONS", {"training.epochs": 1})
-    return Namespace(data=data, folder=tmp_path / "runs", test=True)
+    return Namespace(data=data, folder=tmp_path / "runs", test=True, epochs=1)
 
 
 @pytest.mark.slow
@@ -46,6 +46,7 @@ def test_parents_come_first_and_all_kinds_become_lines(options: Namespace, capsy
         (("en",), "covering memory", 2),
         (("en", "de"), "memory and languages", 1),
     ):
+        assert products.config(Row(f"parent, fr, {kind}", products.PARENT), options).training.epochs == options.epochs
         config = Run.load(options.folder / Row(f"cow, fr, {kind}", row.config).slug).config
         assert config.data.source == source
         assert len(config.data.recalled) == count
