@@ -23,6 +23,7 @@ exclude_patterns = [".*", "README.md", "build"]  # docs/index.md is the front pa
 source_suffix = {".md": "markdown"}
 html_theme = "furo"
 html_title = "dragoman"
+html_search_scorer = "search-scorer.js"
 html_additional_pages = {"index": "start.html"}  # leads to the front page
 templates_path = ["templates"]
 html_show_sphinx = False
