@@ -1,7 +1,9 @@
 """The site: its pages name every key, kind, option, command and public name, and it is built without a warning."""
 
 import inspect
+import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +20,24 @@ from dragoman.configuration import components, sections
 from dragoman.configuration.config import Config
 from dragoman.training.checks import PARTS
 from tools import reference
+
+QUESTIONS = {  # what a new user types, and the page or section that answers
+    "keep {name} placeholders": "docs/terms",
+    "glossary of terms": "docs/terms",
+    "resume training": "docs/first-steps#resume-training",
+    "use my GPU": "docs/speed",
+    "serve with docker": "docs/serve",
+    "fill in a .po file": "docs/corpora#fill-in-a-po-file",
+    "add my own score": "docs/extending",
+    "which metric and interval": "docs/evaluation",
+    "CTranslate2 export": "docs/speed",
+    "what does label_smoothing do": "docs/objectives",
+    "label smoothing": "docs/objectives#label-smoothing",
+    "import OPUS-MT": "docs/import",
+    "confidence of a translation": "docs/confidence",
+    "back-translation": "docs/tasks",
+    "word alignment": "docs/attention",
+}
 
 
 @pytest.fixture(scope="module")
@@ -92,24 +112,40 @@ def test_every_configuration_is_in_the_list(repository: Path) -> None:
     assert [path for path in below if f"]({path.relative_to(folder).as_posix()})" not in text] == []
 
 
-@pytest.mark.slow
-def test_the_site_is_built_without_a_warning(repository: Path, tmp_path: Path) -> None:
-    words = ["-q", "-W", "--keep-going", "-b", "html", "-c", "docs", ".", str(tmp_path / "site")]
+@pytest.fixture(scope="module")
+def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built") / "site"
+    words = ["-q", "-W", "--keep-going", "-b", "html", "-c", "docs", ".", str(folder)]
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", *words], cwd=repository, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    pages = {
-        path.relative_to(tmp_path / "site" / "docs").as_posix() for path in (tmp_path / "site" / "docs").rglob("*.html")
-    }
+    return folder
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning(site: Path, repository: Path) -> None:
+    pages = {path.relative_to(site / "docs").as_posix() for path in (site / "docs").rglob("*.html")}
     written = {
         path.relative_to(repository / "docs").with_suffix(".html").as_posix()
         for path in (repository / "docs").glob("*.md")
     }
     assert written | {f"reference/{name}.html" for name in reference.PAGES} <= pages
-    assert (tmp_path / "site" / "index.html").is_file()
-    python = (tmp_path / "site" / "docs" / "reference" / "python.html").read_text("utf-8")
+    assert (site / "index.html").is_file()
+    python = (site / "docs" / "reference" / "python.html").read_text("utf-8")
     headings = dict(re.findall(r'<dt class="sig [^>]*id="dragoman\.(\w+)">(.*?)</dt>', python, re.DOTALL))
     assert headings.keys() == {*dragoman.__all__}
     classes = {name for name in dragoman.__all__ if inspect.isclass(getattr(dragoman, name))}
     assert {name for name in classes if "sig-param" in headings[name]} == {"Result", "RunFolder"}
+
+
+@pytest.mark.slow
+def test_the_search_of_the_site_answers_questions_of_new_users(site: Path, repository: Path) -> None:
+    """By its first two results, as Node computes them."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs Node")
+    script = repository / "tests" / "tools" / "site_search.js"
+    done = subprocess.run([node, str(script), str(site), *QUESTIONS], capture_output=True, text=True, check=True)
+    results = dict(zip(QUESTIONS, json.loads(done.stdout), strict=True))
+    assert {query: names[:2] for query, names in results.items() if QUESTIONS[query] not in names[:2]} == {}
