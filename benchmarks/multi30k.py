@@ -7,7 +7,8 @@ their texts (data diversification, Nguyen et al. 2020), the recurrent ones in fe
 configuration they share, and some with R-Drop (Liang et al. 2021); the models that translate are the rows of FORWARD
 and BACKWARD, which are trained for fewer epochs, or Transformers of both directions. Recurrent models and a small
 student learn from the best model's translations (sequence-level distillation, Kim and Rush 2016), the student and one
-recurrent model from nothing else. The table has the scores of the development set; `--test` adds the test sets.
+recurrent model from nothing else. The rows of LITERATURE are models of papers and tutorials, from German to English, in
+two epochs. The table has the scores of the development set; `--test` adds the test sets.
 Started again, it continues where it stopped. Minutes are of training alone, or of tuning.
 """
 
@@ -85,6 +86,18 @@ DIVERSE = {
     "recurrent, distilled alone": Diverse("recurrent", (BEST,), {"training.epochs": "24"}, pairs=False),
     "student, distilled": Diverse("student", (BEST,), {}, pairs=False),
 }
+# Words that occur twice, as in tutorials; the models are those of the configurations.
+WORDS = "{pretokenizer: whitespace, tokenizer: {kind: word, minimum_frequency: 2}}"
+IN_TWO_EPOCHS = {
+    "training.epochs": "2",
+    "training.optimizer": "{kind: adam, learning_rate: 0.002}",
+    "training.schedule": "{kind: cosine, warmup: 100}",
+    "metrics": "[{kind: bleu, tokenize: none}]",
+}
+LITERATURE = {
+    "Bahdanau 2015, de-en": CONFIGS / "bahdanau2015.yaml",
+    "Luong 2015, de-en": CONFIGS / "luong2015.yaml",
+}
 TUNED_BY = "{kind: bleu, tokenize: none}"
 RERANKED = {f"{BEST}, reranked": Reranked(BEST, BACKWARD[0])}
 METRICS: dict[str, Metric] = {"BLEU": Bleu(tokenize="none"), "chrF": Chrf(), "TER": Ter()}
@@ -94,6 +107,7 @@ def rows() -> list[Row]:
     """Return each model with each seed, and what data diversification needs and makes."""
     backward = {"data.source": SIDES[1], "data.target": SIDES[0]}
     shorter = {"training.epochs": "12"}
+    literature = {**backward, "text.source": WORDS, "text.target": WORDS, **IN_TWO_EPOCHS}
     teachers = [
         *(Row(name, MODELS[TEACHER], shorter) for name in FORWARD),
         *(Row(name, MODELS[TEACHER], {**shorter, **backward}) for name in BACKWARD),
@@ -102,6 +116,7 @@ def rows() -> list[Row]:
     return [
         *(Row(f"{name}, seed {seed}", MODELS[name], {"seed": str(seed)}) for name in MODELS for seed in SEEDS),
         *(row._replace(overrides={"seed": row.name[-1], **row.overrides}) for row in teachers),
+        *(Row(name, config, literature) for name, config in LITERATURE.items()),
         *(Row(name, MODELS[variant.model], variant.overrides) for name, variant in DIVERSE.items()),
         *(Row(name, MODELS[DIVERSE[variant.model].model]) for name, variant in RERANKED.items()),
     ]
