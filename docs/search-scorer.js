@@ -1,6 +1,6 @@
 // How the search of the site ranks pages. By default, all pages that have the words of a query get nearly the same score,
 // and are sorted by title. Here, words in headings count more, and words in the title of a page most; pages about the
-// code, notes of measurements and lists come last.
+// code, measurements and lists come last.
 var Scorer = {
   objNameMatch: 11,
   objPartialMatch: 6,
@@ -11,7 +11,7 @@ var Scorer = {
   term: 5,
   partialTerm: 2,
 
-  last: /^(ARCHITECTURE|CHANGELOG|CONTRIBUTING|SECURITY|docs\/(literature|mutants|licenses|.*-notes))$/,
+  last: /^(ARCHITECTURE|CHANGELOG|CONTRIBUTING|SECURITY|docs\/(literature|mutants|licenses|measurements|reproductions|.*-notes))$/,
 
   stems: (text) => {
     const stemmer = new Stemmer();
