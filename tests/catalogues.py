@@ -196,9 +196,9 @@ def check_messages(reader: str, before: str, after: str, *, calibrated: bool | N
         assert not any(text.strip() for text in old.texts)
         assert all(text.strip() for text in new.texts)
         assert sorted(new.flags) == sorted({*old.flags, "fuzzy"})
-        (kept, confidences), (written, now) = (_comments(message) for message in (old, new))
+        (kept, _), (written, confidences) = (_comments(message) for message in (old, new))
         assert written == kept
-        assert calibrated is None or now == (calibrated or confidences)
+        assert calibrated is None or confidences == calibrated
         drafts.append(new.texts)
     return drafts
 

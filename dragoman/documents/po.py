@@ -14,7 +14,7 @@ from dragoman.corpus.translation_unit import PluralForm, cell
 from dragoman.documents.document import Document, File
 from dragoman.documents.document_segment import DocumentSegment, ElementPlaceholders, lacks_placeholder
 from dragoman.documents.html import label
-from dragoman.documents.po_text import LOST_NUMBER, CatalogueText
+from dragoman.documents.po_text import CatalogueText, DraftedMessage
 from dragoman.documents.translated import TranslatedText
 from dragoman.errors import UserError
 
@@ -139,22 +139,20 @@ class PoDocument(Document):
 
     def written(self, translated: Sequence[TranslatedText]) -> bytes:
         numbered = {gap.place for gap in self._gaps if gap.numbered}
-        entries: dict[int, Any] = {}  # that get a translation, by their line
-        qualities: dict[int, float] = {}  # of each of them, that of its least sure form
-        remarks: dict[int, list[str]] = {}
+        messages: dict[int, DraftedMessage] = {}  # by their line
         for gap, text, quality in self._drafts(translated):
             entry, form = gap.entry, gap.form
+            message = messages.setdefault(entry.linenum, DraftedMessage(entry))
             if quality is not None:
-                qualities[entry.linenum] = min(quality, qualities.get(entry.linenum, 1.0))
-            if gap.form_of and gap.place in numbered and not gap.numbered:
-                remarks.setdefault(entry.linenum, []).append(LOST_NUMBER.format(form, gap.form_of.number))
+                message.confidence = min(quality, 1.0 if message.confidence is None else message.confidence)
             if form is None:
                 entry.msgstr = text
             else:
+                is_lost = gap.form_of and gap.place in numbered and not gap.numbered
+                message.numbers[form] = gap.form_of.number if gap.form_of and is_lost else None
                 entry.msgstr_plural[form] = text
                 self._drop_extra(entry.msgstr_plural)
-            entries[entry.linenum] = entry
-        return self._text.replaced(entries.values(), qualities, remarks, self._new_header()).encode()
+        return self._text.replaced(messages.values(), self._new_header()).encode()
 
     def _new_header(self) -> Any:
         """Return the entry of the header, which declares the encoding; None if it stays as it is."""

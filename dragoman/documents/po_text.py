@@ -1,7 +1,8 @@
 """The text of a message catalogue (`.po`), in which single messages are replaced and all other lines stay."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dragoman.corpus.catalogues import BACKSLASH
@@ -10,6 +11,7 @@ FUZZY = "fuzzy"
 CONFIDENCE = "# dragoman: confidence {:.0%}"
 LOST_NUMBER = "# dragoman: msgstr[{}] was translated without its number ({})"
 _CONFIDENCE = re.compile(r"\s*#\s*dragoman: confidence \d+%\s*")
+_LOST_NUMBER = re.compile(r"\s*#\s*dragoman: msgstr\[(\d+)\] was translated without its number \(\d+\)\s*")
 _COMMENTS = re.compile(r"\s*(?:#(?![,.:|=~]).*)?")  # of translators
 _FLAGS = re.compile(r"\s*#,\s*\S")
 _ABOVE_TEXTS = re.compile(r"\s*(?:#(?!\|).*)?")  # comments but for the previous texts of a message
@@ -25,6 +27,28 @@ class LineEdit(NamedTuple):
     lines: list[str]
 
 
+@dataclass
+class DraftedMessage:
+    """A message of polib with a draft, and its comments: the confidence, which is that of its least sure form, and the
+    number of a form that was translated without it. `numbers` has each form of a plural that is drafted.
+    """
+
+    entry: Any
+    confidence: float | None = None
+    numbers: dict[int, int | None] = field(default_factory=dict)
+
+    @property
+    def comments(self) -> list[str]:
+        """The lines of the comments."""
+        lost = [LOST_NUMBER.format(form, number) for form, number in self.numbers.items() if number is not None]
+        return lost if self.confidence is None else [*lost, CONFIDENCE.format(self.confidence)]
+
+    def replaces(self, line: str) -> bool:
+        """Whether a line is a comment on an earlier draft, which no longer holds."""
+        lost = _LOST_NUMBER.fullmatch(line)
+        return int(lost[1]) in self.numbers if lost else bool(_CONFIDENCE.fullmatch(line))
+
+
 class CatalogueText:
     """The lines of a catalogue, with its entries by polib, of which some are to be replaced."""
 
@@ -33,16 +57,11 @@ class CatalogueText:
         self._lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
         self._starts = [*sorted(map(_start, entries)), len(self._lines)]
 
-    def replaced(
-        self, entries: Iterable[Any], qualities: Mapping[int, float], remarks: Mapping[int, list[str]], header: Any
-    ) -> str:
-        """Return the text with the translations of these entries, which become fuzzy, and in a comment the confidence
-        of those that are in `qualities`, by the number of their line, and `remarks`. `header`: an entry in its place,
-        or None.
+    def replaced(self, drafts: Iterable[DraftedMessage], header: Any) -> str:
+        """Return the text with drafts in the place of messages, which become fuzzy. `header`: an entry in its place, or
+        None.
         """
-        edits = [
-            self._message(entry, qualities.get(entry.linenum), remarks.get(entry.linenum, [])) for entry in entries
-        ]
+        edits = [self._message(draft) for draft in drafts]
         if header is not None:
             edits.append(self._header(header))
         lines = self._lines.copy()
@@ -50,20 +69,16 @@ class CatalogueText:
             lines[start:end] = new
         return self._line_end.join(lines)
 
-    def _message(self, entry: Any, quality: float | None, remarks: list[str]) -> LineEdit:
-        start = _start(entry)
+    def _message(self, draft: DraftedMessage) -> LineEdit:
+        start = _start(draft.entry)
         stop = next(following for following in self._starts if following > start)
         begin = next(number for number in range(start, stop) if _is_translation(self._lines[number]))
-        head = self._lines[start:begin]
-        head = [line for line in head if line not in remarks]
-        first = _first_unlike(_COMMENTS, head)
-        head[first:first] = remarks
-        if quality is not None:
-            head = [line for line in head if not _CONFIDENCE.fullmatch(line)]
-            head.insert(_first_unlike(_COMMENTS, head), CONFIDENCE.format(quality))
-        if FUZZY not in entry.flags:
+        head = [line for line in self._lines[start:begin] if not draft.replaces(line)]
+        comments = _first_unlike(_COMMENTS, head)
+        head[comments:comments] = draft.comments
+        if FUZZY not in draft.entry.flags:
             _add_flag(head)
-        return LineEdit(start, self._end(begin), [*head, *_translation(entry)])
+        return LineEdit(start, self._end(begin), [*head, *_translation(draft.entry)])
 
     def _header(self, entry: Any) -> LineEdit:
         """Replace the translation of the header. A file without one gets one at its beginning."""

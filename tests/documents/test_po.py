@@ -207,6 +207,26 @@ def test_forms_that_a_number_tells_apart_are_translated_with_one() -> None:
     assert catalogue.count(translated) == (2, 3)
 
 
+LOST = "# dragoman: msgstr[{}] was translated without its number (5)\n"
+NOTE = "# dragoman: msgstr[2] was translated without its number, and needs one\n"  # of a translator
+
+
+@pytest.mark.parametrize(
+    ("comments", "form", "expected"),
+    [
+        (LOST.format(2), "", ""),
+        (f"{NOTE}{LOST.format(2)}# dragoman: confidence 12%\n", "", NOTE),
+        (LOST.format(2), "krav", LOST.format(2)),  # that form is not translated again
+    ],
+)
+def test_comments_on_an_earlier_draft_are_removed_with_it(comments: str, form: str, expected: str) -> None:
+    forms = 'msgid ""\nmsgstr "Plural-Forms: nplurals=3; plural=(n==1) ? 0 : (n>=2 && n<=4) ? 1 : 2;\\n"\n\n'
+    message = f'msgid "%d cow"\nmsgid_plural "%d cows"\nmsgstr[0] ""\nmsgstr[1] ""\nmsgstr[2] "{form}"\n'
+    catalogue = PoDocument(File("cs.po", f"{forms}{comments}{message}".encode(), ("en", "cs")))
+    (entry,) = polib.pofile(filled(catalogue))
+    assert "".join(f"# {line}\n" for line in entry.tcomment.splitlines()) == expected
+
+
 HEBREW = "nplurals=3; plural=(n==1 ? 0 : n==2 ? 1 : 2);"
 ARABIC = "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5);"
 
