@@ -80,8 +80,7 @@ def localize(options: LocalizeOptions) -> None:
     source, target = catalogues.open_catalogue(str(catalogue)).languages
     if not target:
         raise UserError(f"{shown(catalogue)}: does not name a language that is known; set the header Language")
-    languages = (source or "en", target)
-    parent = _parent(options, languages)
+    parent = _parent(options, source, target)
     run = (
         options.run
         or Path("runs") / f"{parent.run.folder.path.resolve().name}-{Path(formats.stem(str(catalogue))).name}"
@@ -91,12 +90,17 @@ def localize(options: LocalizeOptions) -> None:
     translate(TranslateOptions([own, catalogue], output=options.output, min_confidence=options.min_confidence))
 
 
-def _parent(options: LocalizeOptions, languages: tuple[str, str]) -> "Parent":
-    """Return the run to start from, which --installed and --parent-corpus train first. UserError if there is none."""
+def _parent(options: LocalizeOptions, source: str, target: str) -> "Parent":
+    """Return the run to start from, which --installed and --parent-corpus train first. UserError if there is none. If
+    the catalog does not name its source language, it is English, or that of --parent.
+    """
     from dragoman.cli import localize_parents
 
     if options.parent:
-        return localize_parents.load_parent(options.parent)
+        parent = localize_parents.load_parent(options.parent)
+        localize_parents.check_languages(str(options.parent), parent.names, (source, target))
+        return parent
+    languages = (source or "en", target)
     if options.parent_corpus:
         return localize_parents.train_on_corpus(options.parent_corpus, languages, options.also or ())
     if options.installed:

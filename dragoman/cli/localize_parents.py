@@ -8,10 +8,11 @@ from typing import Final, NamedTuple
 from dragoman.cli.corpus import FurtherCounts
 from dragoman.cli.streams import tell
 from dragoman.cli.train import trained
-from dragoman.corpus import installed, parts
+from dragoman.configuration.data import COLUMNS
+from dragoman.corpus import installed, parts, tables
 from dragoman.corpus.cleaning import Cleaner, Rules
 from dragoman.corpus.initialize import initialize
-from dragoman.corpus.naming import CONTEXT, measure_distance, with_further
+from dragoman.corpus.naming import CONTEXT, find_nearest, is_language, measure_distance, missing, with_further
 from dragoman.corpus.parts import PairWithOrigin
 from dragoman.corpus.sizes import InitOptions
 from dragoman.errors import UserError
@@ -35,6 +36,19 @@ def load_parent(folder: Path) -> Parent:
     """Return the run in a folder. UserError if it has anything but sentence pairs in one direction."""
     run = Run.load(folder)
     return Parent(run, starting.languages(run))
+
+
+def check_languages(where: str, names: Sequence[str], languages: tuple[str, str]) -> None:
+    """UserError if the first or the last of the names is of another language than the wanted one, or in another script.
+    A source that is not known is any.
+    """
+    pair = names[0], names[-1]
+    for name, wanted in zip(pair, languages, strict=True):
+        if is_language(name) and is_language(wanted) and measure_distance(wanted, name) is None:
+            raise UserError(
+                f"{where}: translates {pair[0]} to {pair[1]}; expected {languages[0] or pair[0]} to {languages[1]}, "
+                "in the same scripts"
+            )
 
 
 def choose_parent(languages: tuple[str, str]) -> Parent:
@@ -102,8 +116,8 @@ def train_installed(languages: tuple[str, str], also: Sequence[str]) -> Parent:
 
 
 def train_on_corpus(corpus: Path, languages: tuple[str, str], also: Sequence[str]) -> Parent:
-    """Train a run that is named after a corpus on it, or continue its training. Return it. UserError if the run has
-    another corpus.
+    """Train a run that is named after a corpus on it, or continue its training. Return it. Columns may name another
+    region. UserError if the run has another corpus or other languages.
     """
     source, target = languages
     return _train(RUNS / corpus.name.partition(".")[0], corpus, with_further(source, also, target))
@@ -111,13 +125,18 @@ def train_on_corpus(corpus: Path, languages: tuple[str, str], also: Sequence[str
 
 def _train(stem: Path, corpus: Path, names: Sequence[str], dev: str | None = None) -> Parent:
     """Train the run `stem` on a corpus in these languages, with a new configuration if there is none."""
-    source, *also, target = names
     config_file = Path(f"{stem}.yaml")
     if not config_file.is_file():
+        columns = tables.names(str(corpus)) if corpus.name.endswith((*COLUMNS, *tables.OBJECTS)) else []
+        source, *also, target = find_nearest(names, columns, str(corpus))
         options = InitOptions(translation_memory=True, epochs=EPOCHS)
         initialize(corpus, None, config_file, dev, (source, target), options, also)
     config = checks.load_config(config_file, {"run": str(stem)})
     if not {str(corpus), f"{stem}-data/train"}.issuperset(config.data.train):
         raise UserError(f"{config_file}: trains on {', '.join(config.data.train)}, not on {corpus}; rename either")
+    check_languages(str(config_file), (*config.data.source, config.data.target), (names[0], names[-1]))
+    sources = config.data.source
+    if absent := [name for name in names[1:-1] if all(measure_distance(name, source) is None for source in sources)]:
+        raise missing(absent, sources, str(config_file))
     trained(config)
     return load_parent(stem)

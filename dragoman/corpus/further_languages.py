@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from dragoman.corpus import catalogues
 from dragoman.corpus.catalogues import MessageCatalogue, open_catalogue, unescaped
-from dragoman.corpus.naming import CONTEXT, is_same_language
+from dragoman.corpus.naming import CONTEXT, measure_distance
 from dragoman.corpus.plural_numbers import HUNDRED
 from dragoman.corpus.translation_unit import TranslationUnit, cell
 from dragoman.files.reading import existing
@@ -58,14 +58,18 @@ def add(
 
 
 def read_texts(path: str, language: str, other: str) -> Texts:
-    """Return the finished translations of the catalogue in another language beside that in a language: none if there is
-    no such catalogue. Line breaks stay.
+    """Return the finished translations of the catalogue in another language beside that in a language, which is in the
+    same script, and preferably of the same region: none if there is no such catalogue. Line breaks stay.
     """
-    for place in find_beside(path, language, other):
+    nearest: dict[int, MessageCatalogue] = {}
+    for place in dict.fromkeys(find_beside(path, language, other)):
         catalogue = open_catalogue(str(place))
-        if not catalogue.languages[1] or is_same_language(catalogue.languages[1], other):
-            return texts_of(catalogue)
-    return Texts()
+        distance = measure_distance(other, catalogue.languages[1] or other)
+        if distance is not None:
+            nearest.setdefault(distance, catalogue)
+        if distance == 0:
+            break
+    return texts_of(nearest[min(nearest)]) if nearest else Texts()
 
 
 def texts_of(catalogue: MessageCatalogue) -> Texts:

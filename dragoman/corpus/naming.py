@@ -82,6 +82,21 @@ def measure_distance(wanted: str, other: str) -> int | None:
     return 3 if region and other_region else 2 if other_region else 1
 
 
+def find_nearest(wanted: Sequence[str], names: Sequence[str], where: str) -> tuple[str, ...]:
+    """Return for each language the name that is in the same script and of the nearest region; itself if none is of that
+    language. UserError if all are in another script, or several are equally near.
+    """
+    nearest: list[str] = []
+    for language in wanted:
+        same = [name for name in names if is_same_language(language, name)]
+        distances = {name: distance for name in same if (distance := measure_distance(language, name)) is not None}
+        candidates = [name for name in distances if distances[name] == min(distances.values())] if same else [language]
+        if len(candidates) != 1:
+            raise missing([language], names, where)
+        nearest += candidates
+    return tuple(nearest)
+
+
 def _locale(name: str) -> tuple[tuple[str, str], str]:
     """Return the language and script of a code, and its region, which is empty if it is the main one."""
     language, *details = re.split("[-_@]", _code(name).partition(".")[0])
@@ -147,7 +162,7 @@ def missing(names: Sequence[str], languages: Sequence[str], where: str) -> UserE
 def with_further(source: str, further: Sequence[str], target: str) -> tuple[str, ...]:
     """Return the names of all languages, in the order of sources and target. UserError if one is named twice."""
     for name in further:
-        if name in (source, target):
+        if 0 in (measure_distance(source, name), measure_distance(target, name)):
             raise UserError(f"--also {name}: is the source or target language already")
     return (source, *further, target)
 

@@ -98,6 +98,14 @@ def languages(path: str, wanted: Sequence[str] = ()) -> Columns:
     return Columns(two_of(names, wanted, where, named, cells), first.line if first else None)
 
 
+def names(path: str) -> list[str]:
+    """Return the names of the columns; none if the first row is no header."""
+    if path.endswith(OBJECTS):
+        return keys(row.values for row in _objects(path)) or []
+    first = next(rows(path), None)
+    return [cell_text.strip() for cell_text in first.cells] if first and names_columns(first.cells) else []
+
+
 def keyed(rows: Iterable[dict[str, Any]], wanted: Sequence[str], where: str, named: str) -> Columns:
     """The two keys that hold the pairs, as `two_of` chooses them from `keys`; any two if there is no row."""
     there = keys(rows, wanted)

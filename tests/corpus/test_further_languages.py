@@ -107,7 +107,7 @@ def test_what_is_not_finished_is_missing(tmp_path: Path) -> None:
         ("po/cow_de.po", "de", "fr", "po/cow_fr.po"),
         ("po/de.po.gz", "de", "fr", "po/fr.po"),
         ("po/de.po", "de", "pt", "po/pt_BR.po"),
-        ("po/zh_Hans_CN.po", "zh", "sr", "po/sr@latin.po"),
+        ("po/zh_Hans_CN.po", "zh", "sr", "po/sr@latin.po"),  # whether it is in the same script is in its header
         ("po/de_DE.po", "de", "es", "po/es_419.po"),
     ],
 )
@@ -124,6 +124,27 @@ def test_a_catalogue_is_not_beside_itself_and_not_of_a_third_language(tmp_path: 
     assert not further_languages.read_texts(str(tmp_path / "de" / "pt.mo"), "pt", "pt_BR").forms
     catalogue(tmp_path / "fr" / "pt.mo", "pt", [("one", "um")])  # a user of that name has it
     assert not further_languages.read_texts(str(tmp_path / "de" / "pt.mo"), "de", "fr").forms
+
+
+@pytest.mark.parametrize(
+    ("other", "there", "expected"),
+    [
+        ("zh_TW", ("zh_CN", "zh_HK"), "zh_HK"),
+        ("zh_TW", ("zh_CN", "zh"), ""),
+        ("sr", ("sr@latin",), ""),
+        ("sr@latin", ("sr", "sr@latin"), "sr@latin"),
+        ("pt", ("pt_BR", "pt_PT"), "pt_PT"),
+        ("pt_AO", ("pt_BR", "pt"), "pt"),
+        ("pt_BR", ("pt_PT",), "pt_PT"),
+    ],
+)
+def test_a_further_catalogue_is_in_the_same_script_and_preferably_of_the_same_region(
+    other: str, there: tuple[str, ...], expected: str, tmp_path: Path
+) -> None:
+    for name in there:
+        catalogue(tmp_path / f"{name}.mo", name, [("one", name)])
+    catalogue(tmp_path / "de.mo", "de", [("one", "eins")])
+    assert further_languages.read_texts(str(tmp_path / "de.mo"), "de", other).find("", "one") == expected
 
 
 @pytest.mark.parametrize("path", ["po/model.po", "po/decade.po", "de.po/x.mo"])
@@ -150,6 +171,9 @@ def test_a_further_language_is_neither_source_nor_target(tmp_path: Path) -> None
             with_further("en", ("fr", name), "de")
         with pytest.raises(UserError, match=f"^--also {name}: is the source or target language already$"):
             initialize(tmp_path / "x.tsv", None, tmp_path / "x.yaml", None, also=("fr", name))
+    assert with_further("en", ("pt_BR", "zh_TW"), "pt") == ("en", "pt_BR", "zh_TW", "pt")
+    with pytest.raises(UserError, match=r"^--also pt-PT: is the source or target language already$"):
+        with_further("en", ("pt-PT",), "pt")
 
 
 def test_a_further_language_without_texts_is_refused(tmp_path: Path) -> None:

@@ -105,11 +105,21 @@ def test_a_compressed_catalogue_is_completed_as_well(copied: Shell) -> None:
         ("messages.po", "", ()),
         ("fr.mo", "fr", ()),
         ("fr.po", "fr", ("--parent", "runs/none")),
+        ("fr.po", "de", ("--parent", "runs/toy")),
         ("fr.po", "fr", ("--parent", "runs/toy", "--min-confidence", "0.5")),
         ("fr.po", "fr", ("--parent", "runs/toy", "--run", "runs/toy")),
         ("fr.po", "fr", ("--installed", "--also", "fr")),
     ],
-    ids=["no parent", "no language", "another format", "no such parent", "no confidence", "the parent", "target"],
+    ids=[
+        "no parent",
+        "no language",
+        "another format",
+        "no such parent",
+        "another language",
+        "no confidence",
+        "the parent",
+        "target",
+    ],
 )
 def test_what_is_missing_is_named(
     name: str, language: str, options: Sequence[str], copied: Shell, golden: Golden
@@ -165,6 +175,10 @@ def test_the_parent_of_a_region_is_of_its_script_and_preferably_of_the_same_regi
     for target, there in (("zh_TW", "zh_CN"), ("sr@latin", "sr"), ("sr", "sr@latin"), ("zh_CN", "zh_TW")):
         with pytest.raises(UserError, match=f"no run below runs translates from en_US to {target}"):
             choose(target, there)
+        with pytest.raises(UserError, match=f"^runs/x: translates en to {there}; expected en_US to {target}, in the"):
+            localize_parents.check_languages("runs/x", ("en", "fr", there), ("en_US", target))
+    for own in (("en", "zh_Hant"), ("de", "zh_TW"), ("source", "target")):
+        localize_parents.check_languages("runs/x", own, ("", "zh_TW"))  # the catalogue does not name its source
 
 
 def test_a_parent_is_trained_on_installed_catalogues(copied: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
