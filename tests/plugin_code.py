@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from textwrap import dedent
 
 from dragoman.configuration import plugins
@@ -28,6 +29,25 @@ SCORE = dedent('''
 
     PARTS = {"score": {"proximity": ProximityScore}}
 ''')
+
+CONFIG = """
+run: run
+code: mine.py
+device: {threads: 1}
+data: {source: en, target: fr, train: train, dev: train}
+text: {source: {tokenizer: word}, target: {tokenizer: word}}
+model: {embedding: {size: 4}, attention: {score: proximity}, encoder: {size: 2}, decoder: {size: 4}}
+training: {epochs: 1}
+search: greedy
+"""
+
+
+def write_files(folder: Path) -> None:
+    """Write the code, a configuration that uses it, and its corpus."""
+    (folder / "mine.py").write_text(SCORE, "utf-8")
+    (folder / "config.yaml").write_text(CONFIG, "utf-8")
+    for language in ("en", "fr"):
+        (folder / f"train.{language}").write_text("a b\nb\na\n", "utf-8")
 
 
 @contextmanager

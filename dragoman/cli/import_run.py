@@ -68,8 +68,8 @@ def import_run(options: ImportOptions) -> None:
     if name:
         folder = hub.download(name)
         if hub.is_run(folder.path):
-            hub.copy_run(folder.path, options.output)
-            tell(f"{options.output}: downloaded. What next:\n  dragoman translate {options.output} FILE")
+            needs = hub.copy_run(folder.path, options.output)
+            tell(f"{options.output}: downloaded. What next:\n  {needs or f'dragoman translate {options.output} FILE'}")
             return
         source, license_name = folder.path, license_name or folder.license
     foreign = table.read(source, options.vocabulary or [], options.positions, languages)

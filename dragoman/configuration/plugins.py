@@ -42,6 +42,10 @@ TABLES: Final[Mapping[str, str]] = {  # the module, the table and the class of i
 }
 
 
+class MissingPartError(UserError):
+    """A run needs a part of a plug-in that is not there."""
+
+
 class Plugin(NamedTuple):
     """A file of code, with its text and SHA-256, or a package with its version; and its parts, as `score:distance`."""
 
@@ -183,7 +187,8 @@ def used(names: Collection[str]) -> Iterator[Plugin]:
 
 def require(run: Path, records: Any, names: Collection[str]) -> None:
     """Check that the parts that a run names, of the plug-ins that its `run.json` records, are in the tables. A package
-    is imported for that; code that came with a run is not executed. UserError that says what is missing.
+    is imported for that; code that came with a run is not executed. MissingPartError that says what is missing, and how
+    to give it.
     """
     for record in records if isinstance(records, list) else ():
         match record:
@@ -193,7 +198,7 @@ def require(run: Path, records: Any, names: Collection[str]) -> None:
                 if needed:
                     owners = [str(plugin.path) for plugin in _loaded.values() if {*needed} & {*plugin.parts}]
                     why = f"{owners[0]} differs from it" if owners else "it is not executed unless you name it"
-                    raise UserError(
+                    raise MissingPartError(
                         f"{run}: needs {' and '.join(needed)} of {file}, code that came with the run; {why}: "
                         f"read it, then add --code {run / file} (in Python, code=[...])"
                     )
@@ -203,9 +208,9 @@ def require(run: Path, records: Any, names: Collection[str]) -> None:
                     load_installed()
                 if missing := [part for part in needed if not _is_there(part)]:
                     version = record.get("version", "")
-                    raise UserError(
+                    raise MissingPartError(
                         f"{run}: needs {' and '.join(missing)} of the package {package} {version}, which is not "
-                        "installed or does not have it"
+                        "installed or does not have it; install that version"
                     )
 
 

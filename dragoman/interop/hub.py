@@ -3,29 +3,31 @@
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 
+from dragoman.configuration.plugins import MissingPartError
 from dragoman.errors import UserError, missing_library
 from dragoman.interop.imported_run import new_folder
 from dragoman.run.folder import RunFolder
 from dragoman.run.run import Run
 
 NAME: Final = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
-# Files that an importer may read; there is no code among them.
+# Files that an importer may read; there is no code among them but that of a run's plug-ins, which is not executed.
 SUFFIXES: Final = (
     ".json .safetensors .bin .npz .spm .model .yml .yaml .txt .md .ckpt .pt .keras .pkl .tokenizer .vocabulary .counts "
     ".characters .languages .gz .tsv"
 ).split()
+CODE: Final = "code.*.py"
 # Files of a run that its users need, in the order in which they are listed
 PUBLISHED: Final = (
     "run.json",
     "config.yaml",
     "source*",
     "target*",
-    "code.*.py",
+    CODE,
     "calibration.json",
     "gate.json",
     "shortlist.safetensors",
@@ -57,7 +59,7 @@ def download(name: str) -> HubFolder:
         wanted = [
             file
             for file in names
-            if PurePosixPath(file).suffix in SUFFIXES
+            if (PurePosixPath(file).suffix in SUFFIXES or PurePosixPath(file).match(CODE))
             and "/" not in file
             and not (has_safetensors and file.startswith("pytorch_model"))
         ]
@@ -73,13 +75,21 @@ def is_run(folder: Path) -> bool:
     return bool(RunFolder(folder).proof)
 
 
-def copy_run(folder: Path, output: Path) -> None:
-    """Copy a downloaded run to a folder that does not exist yet, or is empty. UserError if it is damaged."""
+def copy_run(folder: Path, output: Path) -> str:
+    """Copy a downloaded run to a folder that does not exist yet, or is empty. Return which parts of plug-ins it lacks,
+    and how to give them; empty if none. UserError if it is damaged.
+    """
     with new_folder(output) as place:
         for file in folder.iterdir():
             if file.is_file():
                 shutil.copyfile(file, place / file.name)
-        Run.load(place).model()  # UserError that names what is missing
+        with suppress(MissingPartError):  # of code that a user reads first
+            Run.load(place).model()  # UserError that names what is missing
+    try:
+        Run.load(output)
+    except MissingPartError as error:
+        return str(error)
+    return ""
 
 
 def push(path: Path, name: str, *, public: bool = False) -> str:

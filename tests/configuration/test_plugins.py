@@ -21,18 +21,8 @@ from dragoman.model.attention.scores import SCORES
 from dragoman.model.encoder.table import ENCODERS, FEATURE_ENCODERS
 from dragoman.run.run import Run
 from dragoman.training import checks
-from tests.plugin_code import SCORE, unload, without_plugins
+from tests.plugin_code import CONFIG, SCORE, unload, without_plugins, write_files
 
-CONFIG = """
-run: run
-code: mine.py
-device: {threads: 1}
-data: {source: en, target: fr, train: train, dev: train}
-text: {source: {tokenizer: word}, target: {tokenizer: word}}
-model: {embedding: {size: 4}, attention: {score: proximity}, encoder: {size: 2}, decoder: {size: 4}}
-training: {epochs: 1}
-search: greedy
-"""
 METRIC = """
 from dragoman.evaluation.metrics.table import METRICS
 
@@ -48,10 +38,7 @@ PARTS = {"metric": {"mine": Mine}}
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.py").write_text(SCORE, "utf-8")
-    (tmp_path / "config.yaml").write_text(CONFIG, "utf-8")
-    for language in ("en", "fr"):
-        (tmp_path / f"train.{language}").write_text("a b\nb\na\n", "utf-8")
+    write_files(tmp_path)
     with without_plugins():
         yield tmp_path
 

@@ -1,5 +1,6 @@
 """Models on the hub: what is uploaded comes back as the same run. The hub is a folder here; no network is used."""
 
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +14,12 @@ pytest.importorskip("huggingface_hub", reason="needs the extra hub")
 
 import huggingface_hub
 
+import dragoman
 from dragoman.cli import app
 from dragoman.errors import UserError, missing_library
 from dragoman.interop import hub
 from dragoman.run.run import Run, facts
-from tests import toy
+from tests import plugin_code, toy
 from tests.golden import Golden
 from tests.interop import test_huggingface, test_marian
 from tests.interop.test_huggingface import segmenter
@@ -98,6 +100,33 @@ def test_a_run_comes_back(
     assert result.stdout == "deux un\n"
     assert hub.push(folder, NAME, public=True)
     assert Hub.private is False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("origin", ["file", "package"])
+def test_a_run_with_a_plug_in_comes_back(
+    origin: str, online: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plugin_code.write_files(tmp_path)
+    with plugin_code.without_plugins():
+        dragoman.train("config.yaml", quiet=True)
+        if origin == "package":
+            proof = json.loads(Path("run/run.json").read_text("utf-8"))
+            proof["plugins"] = [{"package": "dragoman-mine", "version": "1.0", "parts": ["score:proximity"]}]
+            Path("run/run.json").write_text(json.dumps(proof), "utf-8")
+        hub.push(Path("run"), NAME)
+        plugin_code.unload()
+        result = importing(NAME, "-o", "again")
+        assert result.exit_code == 0
+        golden(result.stderr)
+        for use in (lambda: dragoman.load("again"), lambda: hub.push(Path("again"), NAME)):
+            with pytest.raises(
+                UserError, match=r"^again: needs score:proximity of .*(mine 1\.0|--code again/code\.mine)"
+            ):
+                use()
+        assert dragoman.load("again", code="again/code.mine.py").translate(["a"])
+        assert hub.published(Run.load("again"))["code.mine.py"] == Path("again/code.mine.py")
 
 
 def test_a_damaged_run_is_not_copied(
