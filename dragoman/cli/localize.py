@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dragoman.cli.localize_parents import Parent
 
 FEWEST = 400  # translated messages from which a training learns something, and has enough for confidence
-MESSAGES = "messages.tsv"
+MESSAGES, TERMS = "messages.tsv", "terms.tsv"
 
 
 class LocalizeOptions(NamedTuple):
@@ -67,6 +67,7 @@ def localize(options: LocalizeOptions) -> None:
     Finished translations stay as they are. Drafts are marked as fuzzy and have their confidence in a comment. The same
     command continues where it stopped.
     """
+    from dragoman.cli.localize_scores import WEIGHT
     from dragoman.cli.translate import translate
     from dragoman.cli.translate_options import TranslateOptions
     from dragoman.corpus import catalogues, formats
@@ -85,9 +86,21 @@ def localize(options: LocalizeOptions) -> None:
         options.run
         or Path("runs") / f"{parent.run.folder.path.resolve().name}-{Path(formats.stem(str(catalogue))).name}"
     )
-    outputs.check([("--output", options.output)], [Path(f"{run}-messages", MESSAGES)], [parent.run.folder.path, run])
+    outputs.check(
+        [("--output", options.output)],
+        [Path(f"{run}-messages", name) for name in (MESSAGES, TERMS)],
+        [parent.run.folder.path, run],
+    )
     own = _adapt(parent, catalogue, run, confident=options.min_confidence is not None)
-    translate(TranslateOptions([own, catalogue], output=options.output, min_confidence=options.min_confidence))
+    translate(
+        TranslateOptions(
+            [own.run, catalogue],
+            output=options.output,
+            min_confidence=options.min_confidence,
+            glossary=[own.terms] if own.terms else None,
+            glossary_weight=WEIGHT if own.terms else None,
+        )
+    )
 
 
 def _parent(options: LocalizeOptions, source: str, target: str) -> "Parent":
@@ -108,7 +121,14 @@ def _parent(options: LocalizeOptions, source: str, target: str) -> "Parent":
     return localize_parents.choose_parent(languages)
 
 
-def _adapt(parent: "Parent", catalogue: Path, run: Path, *, confident: bool) -> Path:
+class Adapted(NamedTuple):
+    """The run that translates a catalogue, and the file of terms that it favors, if they help."""
+
+    run: Path
+    terms: Path | None = None
+
+
+def _adapt(parent: "Parent", catalogue: Path, run: Path, *, confident: bool) -> Adapted:
     """Train a run on the translated messages of a catalogue, from its parent, calibrate it, and print its scores.
     Return the run that translates: the parent if there are too few messages. UserError if that has no confidence, which
     has to be `confident`, or if the run was trained on other messages.
@@ -131,7 +151,7 @@ def _adapt(parent: "Parent", catalogue: Path, run: Path, *, confident: bool) -> 
         if confident and not parent.run.folder.calibration.is_file():
             raise UserError(f"--min-confidence: {place} is not calibrated, and the messages are too few to train on")
         tell(f"{place}: translates without training, which takes {FEWEST} messages or more")
-        return place
+        return Adapted(place)
     rows = ("\t".join([entry.source, *entry.further, entry.target]) for entry in entries)
     text = "".join(f"{line}\n" for line in ["\t".join(parent.names), *rows])
     messages = folder / MESSAGES
@@ -145,5 +165,5 @@ def _adapt(parent: "Parent", catalogue: Path, run: Path, *, confident: bool) -> 
     else:
         tell(started.description)
         trained(started.config)
-    measure(started.config, parent)
-    return run
+    terms = folder / TERMS
+    return Adapted(run, terms if measure(started.config, parent, terms) else None)

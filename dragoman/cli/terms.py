@@ -39,7 +39,7 @@ def terms(options: TermsOptions) -> None:
     Writes a glossary of terms and the forms of their translations, for `translate --glossary`.
     """
     from dragoman.cli.corpus import cleaned, read_units
-    from dragoman.corpus import catalogue_terms
+    from dragoman.corpus import catalogue_terms, glossary_file
     from dragoman.corpus.cleaning import Cleaner, Rules
     from dragoman.corpus.examples import Pair, corpus_files
     from dragoman.corpus.formats import corpora
@@ -53,6 +53,6 @@ def terms(options: TermsOptions) -> None:
     if not kept:
         raise UserError("no term passes --min-count and --min-share")
     with output(options.output) as lines:
-        lines.write(["source\ttarget", *(f"{term.source}\t{'|'.join(term.forms)}" for term in kept)])
+        lines.write(glossary_file.lines(kept))
     varied = len(uses) - len(kept)
     tell(f"{len(kept):,} term{'s' * (len(kept) != 1)}; {varied:,} others are often translated in another way")

@@ -1,6 +1,6 @@
 """Files of terms: glossaries as TSV or CSV, and lists of terms that stay as they are."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dragoman.configuration.messages import shown
@@ -29,6 +29,13 @@ def read(path: Path, languages: Sequence[str] = ()) -> Glossary:
 def read_kept(path: Path) -> Glossary:
     """Read a file of terms that stay as they are, one on each line. UserError as above."""
     return Glossary(_terms(path, (), keep=True))
+
+
+def lines(terms: Iterable[Term]) -> Iterator[str]:
+    """Yield the lines of a file that `read` reads."""
+    yield "\t".join(HEADER)
+    for term in terms:
+        yield f"{term.source}\t{FORMS.join(term.forms)}"
 
 
 def _terms(path: Path, languages: Sequence[str], *, keep: bool) -> list[Term]:

@@ -1,6 +1,7 @@
 """`dragoman localize`: one command from a catalogue that is partly translated to one with drafts of the rest."""
 
 import gzip
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -58,8 +59,9 @@ def test_one_command_completes_a_catalogue(copied: Shell) -> None:
     assert outcome.code == 0, outcome.err
     assert "parent: runs/toy\n" in outcome.err
     assert "fr.po: 4 of 4 texts without a translation have one now, marked as fuzzy" in outcome.err
-    names = [line.split("  ")[0] for line in outcome.lines[-3:]]
-    assert names == ["nearest neighbor", "runs/toy", "runs/toy-fr"]
+    names = [line.split("  ")[0] for line in outcome.lines[-4:]]
+    assert names[:3] == ["nearest neighbor", "runs/toy", "runs/toy-fr"]
+    assert re.fullmatch(r"runs/toy-fr, \d+ terms favored", names[3])
     run = Run.load(copied.folder / "runs" / "toy-fr")
     assert run.config.training.init_from == "runs/toy"
     development = (copied.folder / "runs" / "toy-fr-data" / "dev.fr").read_text("utf-8").splitlines()
