@@ -30,13 +30,14 @@ QUESTIONS = {  # what a new user types, and the page or section that answers
     "fill in a .po file": "docs/corpora#fill-in-a-po-file",
     "add my own score": "docs/extending",
     "which metric and interval": "docs/evaluation",
-    "CTranslate2 export": "docs/speed",
+    "CTranslate2 export": "docs/import",
     "what does label_smoothing do": "docs/objectives",
     "label smoothing": "docs/objectives#label-smoothing",
     "import OPUS-MT": "docs/import",
     "confidence of a translation": "docs/confidence",
     "back-translation": "docs/tasks",
     "word alignment": "docs/attention",
+    "class": "docs/attention-class",
 }
 
 
