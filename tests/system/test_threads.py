@@ -78,6 +78,7 @@ def test_the_commands_that_compute_are_these() -> None:
         "judge make",
         "judge read",
         "push",
+        "terms",
     }
 
 
