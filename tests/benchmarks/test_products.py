@@ -46,7 +46,7 @@ def test_parents_come_first_and_all_kinds_become_lines(options: Namespace, capsy
         (("en",), "covering memory", 2),
         (("en", "de"), "memory and languages", 1),
     ):
-        assert products.config(Row(f"parent, fr, {kind}", products.PARENT), options).training.epochs == options.epochs
+        assert products.config(Row(f"parent, fr, {kind}", row.config), options).training.epochs == options.epochs
         config = Run.load(options.folder / Row(f"cow, fr, {kind}", row.config).slug).config
         assert config.data.source == source
         assert len(config.data.recalled) == count
