@@ -31,8 +31,8 @@ WEIGHT = 2.0  # of a term, in nats per token
 
 def measure(config: Config, parent: Parent, terms: Path) -> bool:
     """Calibrate a run on its development messages, unless there are too few, and print its scores there beside those of
-    the nearest neighbor and of its parent. Write the terms of its training messages to a file, and return whether chrF
-    is higher with these favored by WEIGHT.
+    the nearest neighbor and of its parent. Write the terms of its training messages to a file, unless there is one, and
+    return whether chrF is higher with these favored by WEIGHT.
     """
     data, run = config.data, Run.load(config.run)
     examples = list(read_examples(data.dev, data.source, data.target))
@@ -62,7 +62,11 @@ def measure(config: Config, parent: Parent, terms: Path) -> bool:
 
 
 def write_terms(config: Config, path: Path) -> Glossary:
-    """Write the terms of a run's training messages, and return them."""
+    """Write the terms of a run's training messages, and return them. A file that is there may have been edited: it is
+    read instead.
+    """
+    if path.is_file():
+        return glossary_file.read(path)
     pairs = read_pairs(list(config.data.train), config.data.source[0], config.data.target)
     terms = Glossary(use.term for use in catalogue_terms.learn(pairs) if use.share >= SHARE)
     with write_atomically(path) as file:

@@ -20,7 +20,7 @@ _normalize = Normalizer(lowercase=False)
 
 
 class TermUse(NamedTuple):
-    """A term, with the forms of its translation in longer texts, the most frequent first. `count` is the number of
+    """A term, with the forms of its translation in longer texts, the most frequent first. `texts` is the number of
     longer texts that contain the term, `kept` the number of those whose translation contains a form.
     """
 

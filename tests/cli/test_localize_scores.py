@@ -10,6 +10,7 @@ import pytest
 from dragoman.cli import localize_scores
 from dragoman.cli.localize_parents import Parent
 from dragoman.run.run import Run
+from dragoman.text.glossary import Term
 from dragoman.translation import loading
 from dragoman.translation.transforms.terms import UNCONSTRAINED, LexicalConstraints
 from tests import toy
@@ -58,3 +59,10 @@ def test_without_terms_none_are_favored(tmp_path: Path, monkeypatch: pytest.Monk
     config = run.config.model_copy(update={"data": data})
     monkeypatch.setattr(loading, "load", lambda *_, **__: Translator(right_with_terms=True))
     assert not localize_scores.measure(config, Parent(run, ("en", "fr")), tmp_path / "terms.tsv")
+
+
+def test_terms_that_were_edited_are_kept(tmp_path: Path) -> None:
+    run, path = Run.load(toy.trained(tmp_path)), tmp_path / "terms.tsv"
+    path.write_text("source\ttarget\none two\tdouze\n", "utf-8")
+    assert localize_scores.write_terms(run.config, path).terms == (Term("one two", ("douze",)),)
+    assert path.read_text("utf-8") == "source\ttarget\none two\tdouze\n"
