@@ -14,6 +14,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -138,15 +139,19 @@ def _work(
 
 def stand_in_operators() -> Any:
     """Operators that the import of a torchvision made for another torch asks for; timm does without them. They are
-    there as long as what is returned.
+    there as long as what is returned. None if torchvision fits torch, since it declares them itself.
     """
     import torch
 
-    library = cast(Any, torch.library).Library("torchvision", "FRAGMENT")
-    for name in ("nms", "qnms"):
-        if not hasattr(torch.ops.torchvision, name):
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    return library
+    try:
+        import_module("torchvision")
+    except RuntimeError:
+        library = cast(Any, torch.library).Library("torchvision", "FRAGMENT")
+        for name in ("nms", "qnms"):
+            if not hasattr(torch.ops.torchvision, name):
+                library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        return library
+    return None
 
 
 def _hasten_export(graphs: Path) -> None:
