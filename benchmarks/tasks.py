@@ -59,6 +59,23 @@ LOW = {
     "rum": 10.0,
     "slv": 49.0,
 }
+# Word error rate of the LSTM with attention of SIGMORPHON 2020 (Gorman et al. 2020), on the test sets.
+OF_2020 = {
+    "ady": 28.00,
+    "arm": 14.67,
+    "bul": 31.11,
+    "fre": 6.22,
+    "geo": 26.44,
+    "gre": 18.89,
+    "hin": 6.67,
+    "hun": 5.33,
+    "ice": 10.00,
+    "jpn": 7.56,
+    "kor": 46.89,
+    "lit": 19.11,
+    "rum": 10.67,
+    "vie": 4.67,
+}
 # Accuracy of MED (Kann and Schuetze 2016), an ensemble of five attentional networks, on the test sets.
 INFLECTION = {
     "arabic": 95.47,
@@ -165,11 +182,16 @@ def tasks() -> list[Task]:
         for name, overrides in MECHANISMS.items():
             row = Row(f"scan {split}, {name}", CONFIGS / "scan.yaml", overrides)
             all_tasks.append(Task(row, "scan", f"scan/tasks_{{}}_{split}.txt", SCAN[split]))
-    sizes = (("low", "g2p-low", LOW, 3), ("medium", "g2p", MEDIUM, 1), ("high", "g2p", HIGH, 1))
-    for size, config, languages, models in sizes:
+    pronunciation = (
+        ("g2p low", "g2p_sigmorphon2021/low", "g2p-low", LOW, 3),
+        ("g2p medium", "g2p_sigmorphon2021/medium", "g2p", MEDIUM, 1),
+        ("g2p high", "g2p_sigmorphon2021/high", "g2p", HIGH, 1),
+        ("g2p 2020", "g2p_sigmorphon2020", "g2p", OF_2020, 1),
+    )
+    for kind, place, config, languages, models in pronunciation:
         for name, published in languages.items():
-            row = Row(f"g2p {size}, {name}", CONFIGS / f"{config}.yaml")
-            files = f"g2p_sigmorphon2021/{size}/{name}_{{}}.tsv"
+            row = Row(f"{kind}, {name}", CONFIGS / f"{config}.yaml")
+            files = f"{place}/{name}_{{}}.tsv"
             all_tasks.append(Task(row, "g2p", files, published, errors=True, models=models))
     for name, published in INFLECTION.items():
         files = f"inflection_sigmorphon2016/{name}-task1-{{}}"
