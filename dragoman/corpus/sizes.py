@@ -61,8 +61,8 @@ class Size(NamedTuple):
     epochs: int
 
 
-# More pairs allow more symbols and a wider network, and need less dropout. docs/small.md has what the first line is
-# measured against.
+# More pairs allow more symbols and a wider network, and need less dropout. docs/small-notes.md has what the first line
+# is measured against.
 SIZES = (
     Size(5_000, 1_000, 128, 128, 256, 0.4, 32, 0.002, 100),
     Size(20_000, 2_000, 128, 128, 256, 0.35, 32, 0.001, 60),
