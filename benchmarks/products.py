@@ -11,9 +11,9 @@ names English, the further languages and the target:
 
 If the folder of `--folder` has imported models as `imported-LANGUAGE` (`dragoman import`), runs that start from them
 are rows, too. The table has BLEU, chrF and TER, what BLEU is above the nearest neighbor with its 95 % interval over
-strings, the share of strings that are right as they are and with at most 10 % of their characters changed, and the
-processor's milliseconds a string. `--epochs` are those of the parents. `--test` shows the test strings. Started again,
-it continues where it stopped.
+strings, the characters that an editor inserts, deletes or replaces in percent of the reference's, the share of strings
+that are right as they are and with at most 10 % of such changes, and the processor's milliseconds a string.
+`--epochs` are those of the parents. `--test` shows the test strings. Started again, it continues where it stopped.
 """
 
 import argparse
@@ -56,7 +56,7 @@ KINDS = {
 }
 SYMBOLS = {"memory and languages": 12_000}  # of a parent; others have those of its configuration
 IMPORTED = "imported"
-CHANGED = 0.1  # share of characters that an editor changes in a string that is nearly right
+CHANGED = 0.1  # the most changes in a string that is nearly right, as a share of its characters
 
 
 class Result(NamedTuple):
@@ -140,7 +140,7 @@ def show(table_rows: list[Row], options: argparse.Namespace) -> None:
             continue
         for part in PARTS if options.test else PARTS[:1]:
             lines = _lines(options.data / product, language, part, results)
-            head = (f"{product}, {language}, {part}", "BLEU", "above the nearest, 95 %", "chrF", "TER")
+            head = (f"{product}, {language}, {part}", "BLEU", "above the nearest, 95 %", "chrF", "TER", "to change")
             markdown((*head, "right", "nearly right", "ms a string", "minutes"), *lines)
 
 
@@ -155,27 +155,23 @@ def _lines(folder: Path, language: str, part: str, results: dict[str, Result]) -
     systems = [nearest(pairs, memory), *(getattr(row_result, part) for row_result in own.values())]
     counts = [Bleu().counts(texts, [references]) for texts in systems]
     (first, *scores) = compare(Bleu(), counts, 1)
-    yield ("nearest neighbor", f"{first.score.value:.1f}", "", *_figures(systems[0], references), "", "")
+    yield ("nearest neighbor", f"{first.score.value:.1f}", "", *figures(systems[0], references), "", "")
     for (kind, row_result), score in zip(own.items(), scores, strict=True):
         low, high = score.difference
         parent = results.get(f"parent, {language}, {kind}")
         minutes = f"{row_result.minutes:.1f}" + (f" + {parent.minutes:.0f}" if parent else "")
         milliseconds = 1e3 * row_result.seconds / (len(row_result.dev) + len(row_result.test))
-        figures = _figures(getattr(row_result, part), references)
-        yield (kind, f"{score.score.value:.1f}", f"{low:+.1f} to {high:+.1f}", *figures, f"{milliseconds:.0f}", minutes)
+        effort = figures(getattr(row_result, part), references)
+        yield (kind, f"{score.score.value:.1f}", f"{low:+.1f} to {high:+.1f}", *effort, f"{milliseconds:.0f}", minutes)
 
 
-def _figures(texts: Sequence[str], references: Sequence[str]) -> list[str]:
-    """Return chrF and TER, and the shares of texts that are right, and nearly so."""
-    changes = np.array([changed(text, reference) for text, reference in zip(texts, references, strict=True)])
+def figures(texts: Sequence[str], references: Sequence[str]) -> list[str]:
+    """Return chrF and TER, and the shares of characters to change, and of texts that are right, and nearly so."""
+    changes = np.array([Levenshtein.distance(*pair) for pair in zip(texts, references, strict=True)])
+    lengths = np.array([len(reference) for reference in references])
     values = [metric.corpus(texts, [references]).value for metric in (Chrf(), Ter())]
-    shares = [100 * np.mean(changes <= most) for most in (0, CHANGED)]
-    return [*(f"{value:.1f}" for value in values), *(f"{share:.0f} %" for share in shares)]
-
-
-def changed(text: str, reference: str) -> float:
-    """Return the share of the characters of a reference that an editor has to change in a text."""
-    return Levenshtein.distance(text, reference) / max(1, len(reference))
+    shares = [changes.sum() / lengths.sum(), *(np.mean(changes <= most * lengths) for most in (0, CHANGED))]
+    return [*(f"{value:.1f}" for value in values), *(f"{100 * share:.0f} %" for share in shares)]
 
 
 def nearest(pairs: Sequence[Pair], memory: Sequence[Pair]) -> list[str]:

@@ -58,7 +58,7 @@ def test_parents_come_first_and_all_kinds_become_lines(options: Namespace, capsy
         for part in ("dev", "test")
         for name in (f"| cow, fr, {part}", shown[1], "| nearest neighbor", *(f"| {kind}" for kind in KINDS))
     ]
-    assert all(line.count(" | ") == 8 for line in shown if "---" not in line)
+    assert all(line.count(" | ") == 9 for line in shown if "---" not in line)
     shutil.copytree(options.folder / "parent-fr-alone", options.folder / "imported-fr")
     assert products.rows(options)[-1].name == "cow, fr, imported"
     started = products.config(products.rows(options)[-1], options)
@@ -66,7 +66,7 @@ def test_parents_come_first_and_all_kinds_become_lines(options: Namespace, capsy
     assert list(checks.problems(started)) == []
 
 
-def test_changes_are_those_of_an_editor() -> None:
-    assert products.changed("Datei", "Datei") == 0
-    assert products.changed("Dateien", "Datei") == pytest.approx(0.4)
-    assert products.changed("", "Datei") == 1
+def test_the_effort_of_an_editor_is_counted_in_characters_and_strings() -> None:
+    references = ["Datei", "Ordner", "Alle anhalten"]
+    *_, changes, right, nearly_right = products.figures(["Datei", "", "Alle anhalten!"], references)
+    assert (changes, right, nearly_right) == ("29 %", "33 %", "67 %")  # 6 and 1 of 24 characters
