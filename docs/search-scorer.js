@@ -1,6 +1,17 @@
 // How the search of the site ranks pages. By default, all pages that have the words of a query get nearly the same score,
 // and are sorted by title. Here, words in headings count more, and words in the title of a page most; pages about the
-// code, measurements and lists come last.
+// code, measurements and lists come last. Some words are searched for as others, which the pages have.
+var SYNONYMS = { gpus: "gpu", multiple: "several", oom: "out of memory", "w&b": "wandb" };
+
+// Return the words of a text. Sphinx calls this for queries.
+var splitQuery = (text) =>
+  text
+    .split(/\s+/)
+    .map((word) => SYNONYMS[word.toLowerCase()] ?? word)
+    .join(" ")
+    .split(/[^\p{Letter}\p{Number}_\p{Emoji_Presentation}]+/gu)
+    .filter((word) => word);
+
 var Scorer = {
   objNameMatch: 11,
   objPartialMatch: 6,
