@@ -304,11 +304,10 @@ def test_an_imported_run_is_served(imported: Shell) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_is_followed_word_for_word(shell: Shell, repository: Path) -> None:
+def test_the_tutorial_is_followed_word_for_word(shell: Shell, repository: Path) -> None:
     """On local files: a folder of Hugging Face, and a catalog of which a third is not translated."""
-    page = (repository / "docs" / "import.md").read_text("utf-8")
-    last = re.findall(r"```bash\n(.*?)```", page, re.DOTALL)[-1]
-    commands = [shlex.split(line)[1:] for line in last.splitlines()]
+    page = (repository / "docs" / "own-strings.md").read_text("utf-8")
+    commands = [shlex.split(line)[1:] for line in re.findall(r"```bash\n(.*?)\n```", page)]
     assert [words[0] for words in commands] == ["import", "corpus", "train", "report", "translate", "serve"]
     (shell.folder / "opus-mt-en-de").mkdir()
     huggingface(shell.folder / "opus-mt-en-de", segmenter_of(shell))
