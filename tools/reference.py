@@ -18,6 +18,7 @@ from dragoman.configuration.messages import type_text
 from dragoman.training.checks import PARTS
 
 PAGES = ("configuration", "commands", "python", "modules")
+CITATIONS = "NT (74), CN 4 and the like are equations of [teaching texts](../literature.md)."
 
 
 def write(folder: Path) -> None:
@@ -36,7 +37,7 @@ def configuration() -> Iterator[str]:
     yield "Every key of a configuration, with its type and default, and the kinds and options of parts. A part is"
     yield "named by its kind (`score: additive`), or by kind and options (`score: {kind: additive, size: 512}`)."
     yield "`dragoman init` writes a commented configuration for your files, and `dragoman debug config FILE` checks"
-    yield "one. Any key can be set on the command line (`--training.epochs 5`)."
+    yield f"one. Any key can be set on the command line (`--training.epochs 5`). {CITATIONS}"
     yield ""
     yield from _section(Config, ())
 
@@ -81,7 +82,7 @@ def _parts(place: components.Path, description: str, table: Mapping[str, Any]) -
     yield from (*_heading(place), f"{description[:1].upper()}{description[1:]}.", "")
     for kind, constructor in table.items():
         yield from (f"**`{kind}`**", "")
-        yield from ((inspect.getdoc(constructor) or "").splitlines() if kind != components.NONE else ["Without it."])
+        yield from ((inspect.getdoc(constructor) or "").splitlines() if kind != components.NONE else ["Disabled."])
         yield ""
         rows = [
             (f"`{name}`", type_text(option.annotation))
@@ -95,7 +96,7 @@ def _parts(place: components.Path, description: str, table: Mapping[str, Any]) -
 
 def commands() -> Iterator[str]:
     """Yield the lines of the page of the commands: each with its arguments and options."""
-    yield from ("# Command line", "", "What `dragoman COMMAND --help` says of each command.", "")
+    yield from ("# Command line", "", "All commands with their options, as `dragoman COMMAND --help` shows them.", "")
     program: Any = typer.main.get_command(app)
     for name in PANEL_OF:
         yield from _command(program.commands[name], f"dragoman {name}", 2)
@@ -128,7 +129,7 @@ def _parameter(parameter: Any, context: typer.Context) -> tuple[str, ...]:
 
 def python() -> Iterator[str]:
     """Yield the lines of the page of the Python interface."""
-    yield from ("# Python", "", "What `import dragoman` offers. A translator comes from `dragoman.load`:", "")
+    yield from ("# Python API", "", "The names in `dragoman`. `dragoman.load` returns a translator:", "")
     yield from ("```python", "import dragoman", "", 'translator = dragoman.load("runs/demo/run")')
     yield from ('translation = translator.translate(["My teacher isn\'t reading the letter."])[0]',)
     yield from ("print(translation.text)", "```", "", "```{eval-rst}")
@@ -144,7 +145,7 @@ def python() -> Iterator[str]:
 
 def modules() -> Iterator[str]:
     """Yield the lines of the page of `dragoman.nn`: every class with its shapes."""
-    yield from ("# Parts of models", "", inspect.getdoc(nn) or "", "", "```{eval-rst}")
+    yield from ("# Parts of models", "", inspect.getdoc(nn) or "", "", CITATIONS, "", "```{eval-rst}")
     for name in nn.__all__:
         kind = "autoclass" if inspect.isclass(getattr(nn, name)) else "autofunction"
         yield f".. {kind}:: dragoman.nn.{name}"
