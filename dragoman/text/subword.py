@@ -107,12 +107,12 @@ class Subword(PieceTokenizer):
         largest = _TOO_LARGE.search(message)
         if largest:
             return InsufficientCorpusError(
-                f"size {self.vocab_size} is larger than the corpus allows, at most {int(largest[1]) - beside}"
+                f"vocab_size {self.vocab_size} is larger than the corpus allows, at most {int(largest[1]) - beside}"
             )
         least = _TOO_SMALL.search(message)
         if least:
             return TooManyCharactersError(
-                f"size {self.vocab_size} is too small for the {BYTES} bytes and the characters in use,"
+                f"vocab_size {self.vocab_size} is too small for the {BYTES} bytes and the characters in use,"
                 f" at least {int(least[1]) - beside}"
             )
         if "sentences_.empty()" in message:
