@@ -182,9 +182,9 @@ def shifted(source: npt.NDArray[np.float64], target: npt.NDArray[np.float64]) ->
 
 
 def _correlation(first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> float:
-    centred = [np.log1p(values) - np.log1p(values).mean() for values in (first, second)]
-    norm = float(np.linalg.norm(centred[0]) * np.linalg.norm(centred[1]))
-    return float(centred[0] @ centred[1]) / norm if norm else 0.0
+    centered = [np.log1p(values) - np.log1p(values).mean() for values in (first, second)]
+    norm = float(np.linalg.norm(centered[0]) * np.linalg.norm(centered[1]))
+    return float(centered[0] @ centered[1]) / norm if norm else 0.0
 
 
 def _numbers(text: str) -> list[str]:

@@ -56,7 +56,7 @@ class Grid:
             yield line
 
     def _cell(self, t: int, s: int, columns: int) -> tuple[str, Style]:
-        """Return a cell's digit, centred in its columns, and its colors."""
+        """Return a cell's digit, centered in its columns, and its colors."""
         part = self.scale.part(float(self.weights[t, s]))
         digit = str(min(9, int(abs(part) * 10 + 1e-9))) if abs(part) >= FAINT else "·"
         mark = "-" if part <= -FAINT else " "
@@ -96,11 +96,11 @@ def _header(words: Sequence[str], widths: Sequence[int]) -> list[str]:
     """Return the lines of the source words over their columns: horizontal, or one character below the other."""
     if any(width > NARROW for width in widths):
         pairs = zip(words, widths, strict=True)
-        return ["".join(_centred(_in_place(word), width) for word, width in pairs)]
+        return ["".join(_centered(_in_place(word), width) for word, width in pairs)]
     letters = [_letters(word) for word in words]
     height = max(map(len, letters))
     columns = [[" "] * (height - len(word)) + word for word in letters]
-    return ["".join(_centred(column[line], NARROW) for column in columns) for line in range(height)]
+    return ["".join(_centered(column[line], NARROW) for column in columns) for line in range(height)]
 
 
 def _in_place(word: str) -> str:
@@ -119,6 +119,6 @@ def _letters(word: str) -> list[str]:
     return letters if len(letters) <= HEADER else [*letters[: HEADER - 1], "⋮"]
 
 
-def _centred(text: str, columns: int) -> str:
+def _centered(text: str, columns: int) -> str:
     spare = columns - cell_len(text)
     return " " * (spare // 2) + text + " " * (spare - spare // 2)
