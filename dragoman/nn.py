@@ -7,20 +7,20 @@
     weights, read = attention.attend(queries, source)            # (B, T, S), and read.context (B, T, C)
 
 All of them are batch-first and need no configuration. Masks are True at real positions; padding comes last, and no
-result at a real position depends on it. Losses and log-probabilities are in nats. ValueError if sizes do not fit
-together. Letters in the shapes of signatures:
+result at a real position depends on it. Losses and log-probabilities are in nats. A constructor
+raises ValueError if sizes do not fit together. Letters in the shapes of signatures:
 
 | letter | meaning |
 |---|---|
 | B | sentences of a batch |
-| R | rows: those of a sentence, such as its hypotheses, next to each other |
+| R | rows: one or more for each sentence (its hypotheses), next to each other |
 | S, T | source and target positions |
 | E, H, D | sizes of an embedding, of an encoder state, of a decoder or cell state |
 | Q, A, C | sizes of a query, of a key, of a context |
 | F, V | sizes of features, and of the target vocabulary |
 | G | gates of a cell times its size |
 | K, P | heads, and the size of a head |
-| N | real target symbols of a batch |
+| N | target symbols of a batch, without padding |
 """
 
 from dragoman.model.attention.attention import (

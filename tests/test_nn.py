@@ -1,5 +1,6 @@
 """`dragoman.nn`: parts of models that are built and trained without the rest of the package."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch.nn import functional
+from torch.nn import Module, functional
 
 from dragoman import nn
 from dragoman.model.attention.normalizers import NORMALIZERS
@@ -41,6 +42,9 @@ def test_every_name_is_documented(tmp_path: Path) -> None:
     page = (tmp_path / "modules.md").read_text("utf-8")
     assert re.findall(r"^\.\. auto\w+:: dragoman\.nn\.(\w+)$", page, re.MULTILINE) == nn.__all__
     assert [name for name in nn.__all__ if not getattr(nn, name).__doc__] == []
+    modules = [part for name in nn.__all__ if inspect.isclass(part := getattr(nn, name)) and issubclass(part, Module)]
+    own = [module for module in modules if module.forward is not Module.forward]
+    assert [module for module in own if inspect.getdoc(module.forward) == inspect.getdoc(Module.forward)] == []
 
 
 def test_it_is_imported_when_it_is_used() -> None:

@@ -1,6 +1,7 @@
 """The reference pages that `make docs` makes from the code: configuration, command line, Python interface."""
 
 import inspect
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from dragoman.configuration.messages import type_text
 from dragoman.training.checks import PARTS
 
 PAGES = ("configuration", "commands", "python", "modules")
+VALUES = {"int": "N", "float": "X", "str": "TEXT", "path": "PATH"}  # of options that name no value
 CITATIONS = "NT (74), CN 4 and the like are equations of [teaching texts](../literature.md)."
 
 
@@ -120,6 +122,7 @@ def _parameter(parameter: Any, context: typer.Context) -> tuple[str, ...]:
     if parameter.param_type_name == "argument":
         return f"`{parameter.metavar}`", "required" if parameter.required else "", parameter.help or ""
     value = "" if parameter.is_flag else f" {parameter.display_type_rich(context)}"
+    value = re.sub("<(int|float|str|path)( range)?>", lambda kind: VALUES[kind[1]], value)
     names = ", ".join(f"`{name}{value}`" for name in [*parameter.opts, *parameter.secondary_opts])
     if limits := parameter._get_number_range_help_str():  # as typer's own help calls it
         names += f" (`{limits}`)"

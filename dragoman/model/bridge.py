@@ -38,7 +38,8 @@ class Bridge(nn.Module, ABC):
         self.decoder = decoder
 
     @abstractmethod
-    def forward(self, memories: tuple[Memory, ...]) -> tuple[CellState, ...]: ...
+    def forward(self, memories: tuple[Memory, ...]) -> tuple[CellState, ...]:
+        """Return the initial states of all layers."""
 
     def zeros(self, memories: tuple[Memory, ...]) -> CellState:
         """The zero state of one decoder layer."""

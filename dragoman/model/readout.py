@@ -37,7 +37,8 @@ class ReadoutLayer(nn.Module, ABC):
     @abstractmethod
     def forward(
         self, state: Float[Tensor, "*rows D"], context: Float[Tensor, "*rows C"], embedded: Float[Tensor, "*rows E"]
-    ) -> Float[Tensor, "*rows F"]: ...
+    ) -> Float[Tensor, "*rows F"]:
+        """Return what the output layer reads."""
 
 
 @final

@@ -54,6 +54,7 @@ class RmsNorm(nn.Module):
         self.epsilon = epsilon
 
     def forward(self, x: Float[Tensor, "*rows H"]) -> Float[Tensor, "*rows H"]:
+        """Return the normalized vectors."""
         return self.weight * (x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.epsilon))
 
 

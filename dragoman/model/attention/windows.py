@@ -24,9 +24,9 @@ from dragoman.model.shapes import Bool, Float, Int
 
 
 class WindowPosition(NamedTuple):
-    """The centre of a window, and the state that it carries to the next step."""
+    """The center of a window, and the state that it carries to the next step."""
 
-    centre: Float[Tensor, "B T"]  # p_t; the first position is 0
+    center: Float[Tensor, "B T"]  # p_t; the first position is 0
     carried: Any
 
 
@@ -38,7 +38,7 @@ class Reach:
 
 
 class Window(nn.Module, Reach, ABC):
-    """`centre, carried = window(query, mask, carried)`: the centre p_t of the window p_t - D ... p_t + D.
+    """`center, carried = window(query, mask, carried)`: the center p_t of the window p_t - D ... p_t + D.
 
     `width` is D; here p_t is rounded, and at most the last position. With a `deviation`, weights are multiplied by
     `exp(-(j - p_t)^2 / (2 deviation^2))`, with p_t not rounded, and not normalized again.
@@ -56,7 +56,8 @@ class Window(nn.Module, Reach, ABC):
         """Return the state carried into the first step; `weights` are 0."""
 
     @abstractmethod
-    def forward(self, query: Float[Tensor, "B T Q"], mask: Bool[Tensor, "B S"], carried: Any) -> WindowPosition: ...
+    def forward(self, query: Float[Tensor, "B T Q"], mask: Bool[Tensor, "B S"], carried: Any) -> WindowPosition:
+        """Return the center of the window of each row, and the state carried into the next step."""
 
 
 @final
@@ -125,8 +126,8 @@ class LocalAttention(Attention):
     ) -> AttentionOutput:
         terms = self.inner.term_outputs(query, embedded, prepared_source, history)
         queries = group_by_sentence(query, prepared_source)  # (B, T, Q)
-        centre, carried = self.window(queries, prepared_source.mask, group_by_sentence(history.window, prepared_source))
-        at, inside = self.positions(centre, prepared_source.mask)
+        center, carried = self.window(queries, prepared_source.mask, group_by_sentence(history.window, prepared_source))
+        at, inside = self.positions(center, prepared_source.mask)
         first = torch.arange(at.size(0), device=at.device) * prepared_source.mask.size(
             1
         )  # of each sentence, in a flat source
@@ -145,7 +146,7 @@ class LocalAttention(Attention):
         words = TermOutput((), cut(terms.features), cut(terms.prior))
         weights = self.inner.weights(flatten_sentences(queries).unsqueeze(1), window, words)  # (B T, 1, W)
         if self.window.deviation is not None:
-            distance = (at - centre.unsqueeze(2)).view(weights.shape)
+            distance = (at - center.unsqueeze(2)).view(weights.shape)
             weights = weights * torch.exp(-(distance**2) / (2 * self.window.deviation**2))
         context, drawn = self.inner.normalizer.read(weights, window.values)
         nothing = weights.new_zeros(*at.shape[:2], prepared_source.mask.size(1))
@@ -157,18 +158,18 @@ class LocalAttention(Attention):
         )
 
     def positions(
-        self, centre: Float[Tensor, "B T"], mask: Bool[Tensor, "B S"]
+        self, center: Float[Tensor, "B T"], mask: Bool[Tensor, "B S"]
     ) -> tuple[Int[Tensor, "B T W"], Bool[Tensor, "B T W"]]:
-        """Return the positions of the window around each centre, and a mask of those in it. The others come last, as
+        """Return the positions of the window around each center, and a mask of those in it. The others come last, as
         padding does, and repeat the last position.
         """
         last = mask.sum(1).view(-1, 1, 1) - 1
-        middle = centre.round().long().unsqueeze(2).minimum(last)
+        middle = center.round().long().unsqueeze(2).minimum(last)
         first = (middle - self.window.width).clamp(min=0)
         places = 2 * self.window.width + 1
         if not torch.compiler.is_exporting():  # an exported graph serves any source
             places = min(places, mask.size(1))
-        at = first + torch.arange(places, device=centre.device)
+        at = first + torch.arange(places, device=center.device)
         return at.minimum(last), at <= (middle + self.window.width).minimum(last)
 
 

@@ -41,19 +41,19 @@ def steps(attention: Attention, states: Tensor = STATES, count: int = STEPS) -> 
     return torch.stack(contexts, 1), torch.stack(weights, 1)
 
 
-def assert_printed(attention: LocalAttention, centres: list[list[float]]) -> None:
+def assert_printed(attention: LocalAttention, centers: list[list[float]]) -> None:
     """The equation, one sentence, one step and one position at a time, for these p_t."""
     context, weights = steps(attention)
     p, width = loops.numbers(attention.inner.score), attention.window.width
     for row, length in enumerate(LENGTHS):
-        for t, centre in enumerate(centres[row]):
-            middle = min(round(centre), length - 1)
+        for t, center in enumerate(centers[row]):
+            middle = min(round(center), length - 1)
             there = [j for j in range(length) if abs(j - middle) <= width]
             states = loops.array(STATES[row, there])
             expected = loops.softmax(loops.additive(p, loops.array(QUERIES[row, t]), states))
             if attention.window.deviation is not None:
                 for index, j in enumerate(there):
-                    expected[index] *= math.exp(-((j - centre) ** 2) / (2 * attention.window.deviation**2))
+                    expected[index] *= math.exp(-((j - center) ** 2) / (2 * attention.window.deviation**2))
             everywhere = [0.0] * PLACES
             for j, weight in zip(there, expected, strict=True):
                 everywhere[j] = weight
@@ -78,17 +78,17 @@ def test_predictive(options: dict[str, Any]) -> None:
     with torch.no_grad():
         window.vector.weight.mul_(20)
     p = loops.numbers(attention.window)
-    centres = [
+    centers = [
         [
             length * loops.sigmoid(loops.dot(p["vector.weight"][0], loops.tanh(loops.times(p["hidden.weight"], query))))
             for query in loops.array(QUERIES[row])
         ]
         for row, length in enumerate(LENGTHS)
     ]
-    for length, row in zip(LENGTHS, centres, strict=True):
-        assert {0, length} <= {round(centre) for centre in row}
+    for length, row in zip(LENGTHS, centers, strict=True):
+        assert {0, length} <= {round(center) for center in row}
     assert attention.window.deviation == options.get("deviation", options["width"] / 2)
-    assert_printed(attention, centres)
+    assert_printed(attention, centers)
 
 
 @pytest.mark.spec("B10")
@@ -130,7 +130,7 @@ def test_gradients_are_those_of_autograd_however_often_they_are_asked_for() -> N
 
 
 @pytest.mark.spec("B10")
-def test_the_centre_of_a_window_keeps_its_precision_in_bfloat16() -> None:
+def test_the_center_of_a_window_keeps_its_precision_in_bfloat16() -> None:
     """In a source of 1,001 symbols, of which bfloat16 would name every fourth: `S sigm(v . 1)` for exact v."""
     window, places = Predictive(SIZE, width=1), 1001
     with torch.no_grad():
@@ -138,9 +138,9 @@ def test_the_centre_of_a_window_keeps_its_precision_in_bfloat16() -> None:
         window.vector.weight.copy_(torch.tensor([[1.0, 0.5, 0.125]]))
     signs = torch.tensor(list(itertools.product((-1.0, 1.0), repeat=SIZE))).unsqueeze(0)
     with torch.autocast("cpu", torch.bfloat16):
-        centre, _ = window(signs, torch.ones(1, places, dtype=torch.bool), ())
+        center, _ = window(signs, torch.ones(1, places, dtype=torch.bool), ())
     expected = [places * loops.sigmoid(float(sign @ window.vector.weight[0].detach())) for sign in signs[0]]
-    assert centre[0].tolist() == pytest.approx(expected, abs=1e-3)
+    assert center[0].tolist() == pytest.approx(expected, abs=1e-3)
 
 
 def test_what_a_pass_left_on_its_way_is_no_part_of_the_next() -> None:

@@ -41,9 +41,8 @@ class Combination(nn.Module, ABC):
         """Return the history before the first step, one row per sentence: weights of 0."""
 
     @abstractmethod
-    def forward(
-        self, decoder_query: DecoderQuery, prepared_sources: Any, history: AttentionHistory
-    ) -> AttentionOutput: ...
+    def forward(self, decoder_query: DecoderQuery, prepared_sources: Any, history: AttentionHistory) -> AttentionOutput:
+        """Return the context of each row, and the history after the step."""
 
     @abstractmethod
     def by_source(self, weights: Float[Tensor, "*_ S"], prepared_sources: Any) -> tuple[Float[Tensor, "*_ _"], ...]:

@@ -57,6 +57,7 @@ class AttentionTerm(nn.Module, ABC):
         self.features = features  # F, how many it gives; 0 for a prior
 
     def prepare(self, memory: Memory) -> Any:
+        """Return what depends on the source alone, computed once for all steps."""
         return ()
 
     @abstractmethod
@@ -64,4 +65,5 @@ class AttentionTerm(nn.Module, ABC):
         """Return the state carried into the first step; `weights` are 0."""
 
     @abstractmethod
-    def forward(self, term_input: TermInput, prepared: Any, carried: Any) -> TermOutput: ...
+    def forward(self, term_input: TermInput, prepared: Any, carried: Any) -> TermOutput:
+        """Return the features or prior of each position at a step, and the state carried into the next."""
