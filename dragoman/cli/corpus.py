@@ -101,14 +101,15 @@ def corpus(options: CorpusOptions) -> None:
 
     places, pair, _ = corpora(options.files or [], options.columns or ())
     names = with_further(pair[0], options.also or (), pair[1])
-    further = FurtherCounts(names)
+    columns = without_context(names)
+    further = FurtherCounts(columns)
 
     def rows() -> "Iterator[PairWithOrigin]":
         yield from further.counted(cleaned(cleaner, read_units(places, names)))
         cleaner.check()
         further.check(", ".join(places))
 
-    _write(options, rows(), names, parts.FILE, corpus_files(places, *names))
+    _write(options, rows(), columns, parts.FILE, corpus_files(places, *names))
     typer.echo(f"{cleaner}{further}")
 
 
@@ -123,8 +124,7 @@ def _installed(options: CorpusOptions, language: str, cleaner: "Cleaner") -> Non
     """Write the catalogues of this machine if there is an --output, and list their domains."""
     from dragoman.corpus import installed, parts
 
-    also = options.also or ()
-    names = with_further(installed.ENGLISH, also, language)
+    names = without_context(with_further(installed.ENGLISH, options.also or (), language))
     paths, further = installed.find(language, installed.folders(os.environ)), FurtherCounts(names)
     if other_names := installed.describe_folders(language, paths):
         tell(other_names)
@@ -132,7 +132,7 @@ def _installed(options: CorpusOptions, language: str, cleaner: "Cleaner") -> Non
     damaged: list[str] = []
 
     def rows() -> "Iterator[PairWithOrigin]":
-        units = installed.read(paths, damaged, language, also)
+        units = installed.read(paths, damaged, language, names[1:-1])
         for row in further.counted(cleaned(cleaner, units)):
             counts[row.origin] += 1
             yield row
@@ -148,6 +148,12 @@ def _installed(options: CorpusOptions, language: str, cleaner: "Cleaner") -> Non
         _write(options, rows(), names, parts.DOMAIN, paths)
     typer.echo(printable(installed.table(counts, installed.owners(paths), options.rows or ROWS)))
     typer.echo(f"\n{cleaner}{further}")
+
+
+def without_context(names: Sequence[str]) -> list[str]:
+    """Return names without that of contexts between source and target: every corpus has a column of these anyway."""
+    source, *further, target = names
+    return [source, *(name for name in further if name != CONTEXT), target]
 
 
 class FurtherCounts:
@@ -174,15 +180,20 @@ class FurtherCounts:
 
 
 def read_units(places: Sequence[str], names: Sequence[str]) -> "Iterator[tuple[str, TranslationUnit]]":
-    """Yield the units of corpora, with the place that has them."""
+    """Yield the units of corpora, with the place that has them. A text that is named CONTEXT becomes their context."""
     from dragoman.corpus import formats
     from dragoman.corpus.examples import read_texts
     from dragoman.corpus.translation_unit import TranslationUnit
 
+    column = names.index(CONTEXT, 1) if CONTEXT in names[1:-1] else None
     for place in places:
         own = place.endswith(formats.ENDINGS)
         units = formats.read(place, names) if own else map(TranslationUnit, read_texts(place, tuple(names)))
-        yield from ((place, unit) for unit in units)
+        for unit in units:
+            if column is not None:
+                texts = (*unit.texts[:column], *unit.texts[column + 1 :])
+                unit = unit._replace(texts=texts, context=unit.texts[column])
+            yield place, unit
 
 
 def cleaned(cleaner: "Cleaner", units: "Iterator[tuple[str, TranslationUnit]]") -> "Iterator[PairWithOrigin]":

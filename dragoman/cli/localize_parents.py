@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from dragoman.cli.corpus import FurtherCounts
+from dragoman.cli.corpus import FurtherCounts, without_context
 from dragoman.cli.streams import tell
 from dragoman.cli.train import trained
 from dragoman.configuration.data import COLUMNS
 from dragoman.corpus import installed, parts, tables
 from dragoman.corpus.cleaning import Cleaner, Rules
 from dragoman.corpus.initialize import initialize
-from dragoman.corpus.naming import CONTEXT, find_nearest, is_language, measure_distance, missing, with_further
+from dragoman.corpus.naming import find_nearest, is_language, measure_distance, missing, with_further
 from dragoman.corpus.parts import PairWithOrigin
 from dragoman.corpus.sizes import InitOptions
 from dragoman.errors import UserError
@@ -102,7 +102,7 @@ def train_installed(languages: tuple[str, str], also: Sequence[str]) -> Parent:
     stem = RUNS / f"installed-{'-'.join(names)}"
     train, dev = (Path(f"{stem}.{part}.tsv") for part in ("train", "dev"))
     if not (Path(f"{stem}.yaml").is_file() or (train.is_file() and dev.is_file())):
-        columns = [name for name in names if name != CONTEXT]  # which has a column anyway
+        columns = without_context(names)
         paths = installed.find(target, installed.folders(os.environ))
         if other_names := installed.describe_folders(target, paths):
             tell(other_names)

@@ -42,19 +42,23 @@ def read(path: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
     catalogue, is missing. The name CONTEXT means the context of a message.
     """
     source, *further, target = names
-    return catalogues.put_numbers(add(catalogues.read(path, (source, target)), path, target, further))
+    languages = [name for name in further if name != CONTEXT]
+    for unit in catalogues.put_numbers(add(catalogues.read(path, (source, target)), path, target, languages)):
+        texts = iter(unit.texts[1:-1])
+        added = (cell(unit.context) if name == CONTEXT else next(texts) for name in further)
+        yield unit._replace(texts=(unit.texts[0], *added, unit.texts[-1]))
 
 
 def add(
     units: Iterator[TranslationUnit], path: str, language: str, further: Sequence[str]
 ) -> Iterator[TranslationUnit]:
-    """Yield the units of a catalogue in a language with the texts of further names between source and target."""
-    texts = {name: read_texts(path, language, name) for name in further if name != CONTEXT}
+    """Yield the units of a catalogue in a language with the texts of further ones between source and target."""
+    texts = [read_texts(path, language, name) for name in further]
     for unit in units:
         source, target = unit.texts
         number = unit.form and unit.form.number
-        added = (texts[name].find(unit.context, source, number) if name in texts else unit.context for name in further)
-        yield unit._replace(texts=(source, *map(cell, added), target))
+        added = (cell(own.find(unit.context, source, number)) for own in texts)
+        yield unit._replace(texts=(source, *added, target))
 
 
 def read_texts(path: str, language: str, other: str) -> Texts:

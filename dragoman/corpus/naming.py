@@ -161,15 +161,17 @@ def missing(names: Sequence[str], languages: Sequence[str], where: str) -> UserE
 
 def with_further(source: str, further: Sequence[str], target: str) -> tuple[str, ...]:
     """Return the names of all languages, in the order of sources and target. UserError if one is named twice."""
-    for name in further:
+    for number, name in enumerate(further):
         if 0 in (measure_distance(source, name), measure_distance(target, name)):
             raise UserError(f"--also {name}: is the source or target language already")
+        if any(measure_distance(other, name) == 0 for other in further[:number]):
+            raise UserError(f"--also {name}: is named twice")
     return (source, *further, target)
 
 
 def without_texts(name: str, where: str) -> UserError:
     """The error for a further language in which there are no texts."""
-    return UserError(f"{where}: has no texts in '{name}' (--also), nor have catalogs beside it")
+    return UserError(f"{where}: no texts in '{name}' (--also), neither here nor in catalogs beside it")
 
 
 def two(languages: Sequence[str], wanted: Sequence[str], where: str) -> Columns:

@@ -85,6 +85,15 @@ def test_forms_of_plurals_are_of_the_same_number(
 def test_the_context_of_a_message_is_a_text_as_well(folder: Path) -> None:
     rows = list(read_texts(str(folder / "de.mo"), ("en", "context", "fr", "de")))
     assert rows[:2] == [("File", "", "", "Datei"), ("Open", "menu", "Ouvrir", "Öffnen")]
+    header = written.HEADER.replace("Language: de", "Language: cs").replace(FORMS["de"][0], FORMS["cs"][0])
+    forms = "%d kráva\0%d krávy\0%d krav"
+    (folder / "cs.mo").write_bytes(written.mo([(f"farm\4{PLURAL}", forms)], header))
+    of_forms = list(read_texts(str(folder / "cs.mo"), ("en", "context", "fr", "cs")))
+    assert of_forms == [
+        ("%d cow", "farm", "", "%d kráva"),
+        ("2 cows", "farm", "", "2 krávy"),
+        ("5 cows", "farm", "", "5 krav"),
+    ]
 
 
 def test_what_is_not_finished_is_missing(tmp_path: Path) -> None:
@@ -174,9 +183,14 @@ def test_a_further_language_is_neither_source_nor_target(tmp_path: Path) -> None
     assert with_further("en", ("pt_BR", "zh_TW"), "pt") == ("en", "pt_BR", "zh_TW", "pt")
     with pytest.raises(UserError, match=r"^--also pt-PT: is the source or target language already$"):
         with_further("en", ("pt-PT",), "pt")
+    assert with_further("en", ("pt", "pt_BR"), "de") == ("en", "pt", "pt_BR", "de")
+    with pytest.raises(UserError, match=r"^--also pt: is named twice$"):
+        with_further("en", ("pt-PT", "fr", "pt"), "de")
 
 
 def test_a_further_language_without_texts_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_text("en\tfr\tde\n" + "one\t\teins\n" * 9, "utf-8")
-    with pytest.raises(UserError, match=r"x\.tsv: has no texts in 'fr' \(--also\), nor have catalogs beside it$"):
+    with pytest.raises(
+        UserError, match=r"x\.tsv: no texts in 'fr' \(--also\), neither here nor in catalogs beside it$"
+    ):
         initialize(tmp_path / "x.tsv", None, tmp_path / "x.yaml", str(tmp_path / "x.tsv"), ("en", "de"), also=("fr",))

@@ -156,6 +156,23 @@ def test_what_is_installed_becomes_a_corpus(shell: Shell, monkeypatch: pytest.Mo
     assert not (shell.folder / "d.tsv").exists()
 
 
+def test_contexts_have_a_column_of_their_own_also_as_a_source(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    for language, text in (("de", "Datei"), ("fr", "fichier")):
+        folder = shell.folder / "share/locale" / language / "LC_MESSAGES"
+        folder.mkdir(parents=True)
+        header = written.HEADER.replace("Language: de", f"Language: {language}")
+        (folder / "cow.mo").write_bytes(written.mo([("menu\x04file", text)], header))
+    monkeypatch.setenv("XDG_DATA_DIRS", "share")
+    place = "share/locale/de/LC_MESSAGES/cow.mo"
+    table = ["of_file.tsv", "--columns", "en,de"]
+    for words, name in ((["--installed", "de"], "installed"), ([place], "of_file"), (table, "of_table")):
+        outcome = shell("corpus", *words, "--also", "fr,context", "-o", name)
+        assert outcome.code == 0, outcome.err
+        header, row = (line.split("\t") for line in lines(shell, f"{name}.tsv"))
+        assert [*header[:3], header[4]] == ["en", "fr", "de", "context"]
+        assert [*row[:3], row[4]] == ["file", "fichier", "Datei", "menu"]
+
+
 @pytest.mark.parametrize(
     "words",
     [
