@@ -16,6 +16,7 @@ _SPACES = " \u3000\u00a0"
 _NUMBER, _ROMAN = r"\d+(?:\.\d+)*", "[ivx]{1,5}|[IVX]{1,5}"
 _ITEM = re.compile(rf"\s*(?:{_NUMBER}\.|\(?(?:{_NUMBER}|[A-Za-z]|{_ROMAN})\))\s+(?=\S)")
 _ITEM_ALONE = re.compile(rf"(?:{_NUMBER}|[A-Za-z]|{_ROMAN})\.")
+_COLUMN = re.compile(r"(?<=\t)")  # after a tab
 _AROUND = re.compile(r"\s*(.*?)\s*", re.DOTALL)
 BREAK = re.compile(r"<br\s{0,3}/?>", re.IGNORECASE)
 
@@ -78,8 +79,8 @@ class Passage(NamedTuple):
 
 def split_text(text: str, language: str, *, sentences: bool = True) -> Passage:
     """Split a text into its sentences by the rules of a language, and never across lines. Without `sentences`, a line
-    is one. Long ones are cut, where possible after a comma or the like, or between words. The number or letter of an
-    item of a list is no sentence.
+    is one, or each of its columns if tabs divide it. Long ones are cut, where possible after a comma or the like, or
+    between words. The number or letter of an item of a list is no sentence.
     """
     pieces, between = list[str](), [""]
     for line in text.splitlines(keepends=True):
@@ -90,7 +91,8 @@ def split_text(text: str, language: str, *, sentences: bool = True) -> Passage:
             if item := _ITEM.match(part):
                 between[-1] += item[0]
                 part = part[item.end() :]
-            for piece in _cut(part):
+            columns = [part] if sentences else _COLUMN.split(part)
+            for piece in (short for column in columns for short in _cut(column)):
                 match = _AROUND.fullmatch(piece)
                 assert match is not None
                 begin, end = match.span(1)

@@ -11,9 +11,9 @@ from dragoman.documents.passages import LONGEST, Passage, split_text
 
 pytest.importorskip("sentencex")
 
-TEXTS = st.lists(st.one_of(st.text(), st.sampled_from([". ", "\n", "\r\n", "? ", "Mr. ", "。", "a" * 600, " "]))).map(
-    "".join
-)
+TEXTS = st.lists(
+    st.one_of(st.text(), st.sampled_from([". ", "\n", "\r\n", "? ", "Mr. ", "。", "a" * 600, " ", "\t"]))
+).map("".join)
 
 
 @given(TEXTS, st.sampled_from(["en", "ja", "de", "xx", ""]), st.booleans())
@@ -44,6 +44,14 @@ def test_no_character_is_lost(text: str, language: str, sentences: bool) -> None
 )
 def test_sentences(text: str, language: str, sentences: list[str]) -> None:
     assert list(split_text(text, language).sentences) == sentences
+
+
+def test_columns_of_a_string_are_apart_and_keep_their_tabs() -> None:
+    text = "1.\tName of the file\t\tSize, in %s\n\t-f\n"
+    passage = split_text(text, "en", sentences=False)
+    assert passage.sentences == ("Name of the file", "Size, in %s", "-f")
+    assert passage.joined(["a", "b", "c"]) == "1.\ta\t\tb\n\tc\n"
+    assert split_text("The dog\tsleeps. So.", "en").sentences == ("The dog\tsleeps.", "So.")
 
 
 def test_a_line_may_stay_whole() -> None:

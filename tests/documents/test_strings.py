@@ -65,7 +65,7 @@ def test_strings_of_json_are_translated_and_nothing_else_changes() -> None:
         "next": {
             "html": 'TWO <b>"ONE"</b> A',
             "n": 12e3,
-            "lines": "TWO ONE\nSEVEN {NAME} SIX",
+            "lines": "TWO ONE\nSIX\tSEVEN {NAME}",
             "": "",
         },
     }
