@@ -117,7 +117,7 @@ class Corrections:
         try:
             if not path.exists():  # for nobody else to read
                 path.touch(0o600)
-            self._database = sqlite3.connect(path, BUSY, check_same_thread=False, isolation_level=None)
+            self._database = sqlite3.connect(path, timeout=BUSY, check_same_thread=False, isolation_level=None)
             self._prepare(path)
             self._similar = SimilarSources(path, threshold) if threshold < 1 else None
         except (sqlite3.Error, OSError) as error:
