@@ -81,6 +81,9 @@ def localize(options: LocalizeOptions) -> None:
     source, target = catalogues.open_catalogue(str(catalogue)).languages
     if not target:
         raise UserError(f"{shown(catalogue)}: does not name a language that is known; set the header Language")
+    if _copy_finished(options, (source or "en", target)):
+        tell(f"{shown(catalogue)}: has no message without a translation; {options.output} is a copy")
+        return
     parent = _parent(options, source, target)
     run = (
         options.run
@@ -101,6 +104,22 @@ def localize(options: LocalizeOptions) -> None:
             glossary_weight=WEIGHT if own.terms else None,
         )
     )
+
+
+def _copy_finished(options: LocalizeOptions, languages: tuple[str, str]) -> bool:
+    """Write a catalog that has all its translations, for which nothing needs to be trained. Return whether it has."""
+    from dragoman.documents.document import File
+    from dragoman.documents.po import PoDocument
+    from dragoman.files.reading import read_chunks
+    from dragoman.files.writing import write_atomically
+
+    catalogue = options.catalogue
+    document = PoDocument(File(shown(catalogue), b"".join(read_chunks(str(catalogue))), languages))
+    if document.lines:
+        return False
+    with write_atomically(options.output, "wb") as file:
+        file.write(document.written([]))
+    return True
 
 
 def _parent(options: LocalizeOptions, source: str, target: str) -> "Parent":

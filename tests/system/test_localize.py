@@ -91,6 +91,20 @@ def test_with_few_messages_the_parent_translates(copied: Shell) -> None:
     assert all(entry.msgstr or entry.msgstr_plural[1] for entry in polib.pofile(str(copied.folder / "new.po")))
 
 
+def test_nothing_is_trained_for_a_catalogue_without_gaps(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    for name, text in (("one", "un"), ("two", "deux")):
+        file = polib.POFile()
+        file.metadata = {"Language": "fr", "Content-Type": "text/plain; charset=UTF-8"}
+        file.append(polib.POEntry(msgid=name, msgstr=text))
+        file.save(str(tmp_path / f"{name}.po"))
+        outcome = shell("localize", f"{name}.po", "-o", "new.po", "--installed")
+        assert (outcome.code, outcome.out) == (0, "")
+        assert outcome.err == f"{name}.po: has no message without a translation; new.po is a copy\n"
+        assert (tmp_path / "new.po").read_bytes() == (tmp_path / f"{name}.po").read_bytes()
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_compressed_catalogue_is_completed_as_well(copied: Shell) -> None:
     catalogue(copied.folder / "fr.po", [*toy.pairs(5, 8), *NEW])
     for name in ("fr.po", "fr.po.gz"):
