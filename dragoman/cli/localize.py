@@ -1,5 +1,6 @@
 """`dragoman localize`: from a catalogue of which a part is translated to one with a draft of every message."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -14,6 +15,7 @@ from dragoman.files.reading import shown
 
 if TYPE_CHECKING:
     from dragoman.cli.localize_parents import Parent
+    from dragoman.corpus.cleaning import CleanPair
 
 FEWEST = 400  # translated messages from which a training learns something, and has enough for confidence
 MESSAGES, TERMS = "messages.tsv", "terms.tsv"
@@ -67,6 +69,7 @@ def localize(options: LocalizeOptions) -> None:
     Finished translations stay as they are. Drafts are marked as fuzzy and have their confidence in a comment. The same
     command continues where it stopped.
     """
+    from dragoman.cli.localize_parents import widened_memory
     from dragoman.cli.localize_scores import WEIGHT
     from dragoman.cli.translate import translate
     from dragoman.cli.translate_options import TranslateOptions
@@ -95,15 +98,17 @@ def localize(options: LocalizeOptions) -> None:
         [parent.run.folder.path, run],
     )
     own = _adapt(parent, catalogue, run, confident=options.min_confidence is not None)
-    translate(
-        TranslateOptions(
-            [own.run, catalogue],
-            output=options.output,
-            min_confidence=options.min_confidence,
-            glossary=[own.terms] if own.terms else None,
-            glossary_weight=WEIGHT if own.terms else None,
+    with widened_memory(parent, own.messages) as memory:
+        translate(
+            TranslateOptions(
+                [own.run, catalogue],
+                output=options.output,
+                min_confidence=options.min_confidence,
+                translation_memory=memory,
+                glossary=[own.terms] if own.terms else None,
+                glossary_weight=WEIGHT if own.terms else None,
+            )
         )
-    )
 
 
 def _copy_finished(options: LocalizeOptions, languages: tuple[str, str]) -> bool:
@@ -141,10 +146,13 @@ def _parent(options: LocalizeOptions, source: str, target: str) -> "Parent":
 
 
 class Adapted(NamedTuple):
-    """The run that translates a catalogue, and the file of terms that it favors, if they help."""
+    """The run that translates a catalogue, the file of terms that it favors, if they help, and messages that it was not
+    trained on.
+    """
 
     run: Path
     terms: Path | None = None
+    messages: Sequence["CleanPair"] = ()
 
 
 def _adapt(parent: "Parent", catalogue: Path, run: Path, *, confident: bool) -> Adapted:
@@ -170,7 +178,7 @@ def _adapt(parent: "Parent", catalogue: Path, run: Path, *, confident: bool) -> 
         if confident and not parent.run.folder.calibration.is_file():
             raise UserError(f"--min-confidence: {place} is not calibrated, and the messages are too few to train on")
         tell(f"{place}: translates without training, which takes {FEWEST} messages or more")
-        return Adapted(place)
+        return Adapted(place, messages=entries)
     rows = ("\t".join([entry.source, *entry.further, entry.target]) for entry in entries)
     text = "".join(f"{line}\n" for line in ["\t".join(parent.names), *rows])
     messages = folder / MESSAGES

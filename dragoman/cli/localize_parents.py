@@ -1,20 +1,24 @@
 """The run that `dragoman localize` starts from."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from dragoman.cli.corpus import FurtherCounts, without_context
 from dragoman.cli.streams import tell
 from dragoman.cli.train import trained
 from dragoman.configuration.data import COLUMNS
-from dragoman.corpus import installed, parts, tables
-from dragoman.corpus.cleaning import Cleaner, Rules
+from dragoman.corpus import installed, parts, tables, translation_memory
+from dragoman.corpus.cleaning import Cleaner, CleanPair, Rules
+from dragoman.corpus.examples import Pair, read_pairs
 from dragoman.corpus.initialize import initialize
 from dragoman.corpus.naming import find_nearest, is_language, measure_distance, missing, with_further
 from dragoman.corpus.parts import PairWithOrigin
 from dragoman.corpus.sizes import InitOptions
+from dragoman.data.recall import MEMORY
 from dragoman.errors import UserError
 from dragoman.run.run import Run
 from dragoman.training import checks, starting
@@ -121,6 +125,24 @@ def train_on_corpus(corpus: Path, languages: tuple[str, str], also: Sequence[str
     """
     source, target = languages
     return _train(RUNS / corpus.name.partition(".")[0], corpus, with_further(source, also, target))
+
+
+@contextmanager
+def widened_memory(parent: Parent, messages: Sequence[CleanPair]) -> Iterator[str | None]:
+    """Yield a corpus of a catalog's messages and of the pairs that the parent looks up. None if there are no messages,
+    or if it looks nothing up.
+    """
+    data = parent.run.config.data
+    if not messages or not data.recalled:
+        yield None
+        return
+    names = data.queried_source, data.target
+    columns = [dict(zip(parent.names, (entry.source, *entry.further, entry.target), strict=True)) for entry in messages]
+    pairs = [Pair(texts[names[0]], texts[names[1]]) for texts in columns]
+    with TemporaryDirectory(prefix="dragoman-") as folder:
+        path = Path(folder) / MEMORY
+        translation_memory.write(path, [*pairs, *read_pairs(parent.run.folder.path / MEMORY, *names)], names)
+        yield str(path)
 
 
 def _train(stem: Path, corpus: Path, names: Sequence[str], dev: str | None = None) -> Parent:

@@ -11,9 +11,13 @@ import polib
 import pytest
 
 from dragoman.cli import localize_parents
+from dragoman.cli.translate_options import TranslateOptions
 from dragoman.configuration.config import Config
+from dragoman.corpus.examples import Pair, read_pairs
+from dragoman.data.recall import MEMORY
 from dragoman.errors import UserError
 from dragoman.run.run import Run
+from dragoman.training import session
 from dragoman.translation.calibration import Calibration
 from tests import toy
 from tests.golden import Golden
@@ -221,3 +225,25 @@ def test_a_parent_is_trained_on_installed_catalogues(copied: Shell, monkeypatch:
     assert (first.run, first.training.epochs) == ("runs/installed-en-de-fr", localize_parents.EPOCHS)
     assert (first.data.source, first.data.target) == (("en", "de"), "fr")
     assert first.data.translation_memory.kind == "nearest"
+
+
+@pytest.mark.slow
+def test_few_messages_are_looked_up_beside_the_pairs_of_the_parent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"data.translation_memory": "nearest", "training.epochs": None, "training.steps": 1}
+    run = session.train(toy.config(toy.corpus(tmp_path), tmp_path / "run", options), quiet=True).path
+    catalogue(tmp_path / "fr.po", [("six seven", "sept six"), *NEW])
+    looked_up: list[list[Pair]] = []
+
+    def translate(options: TranslateOptions) -> None:
+        looked_up.append(list(read_pairs(str(options.translation_memory), "en", "fr")))
+
+    monkeypatch.setattr("dragoman.cli.translate.translate", translate)
+    outcome = Shell(tmp_path)("localize", "fr.po", "-o", "new.po", "--parent", "run")
+    assert outcome.code == 0, outcome.err
+    ((first, second, *rest),) = looked_up
+    assert (first, second) == (Pair("six seven", "sept six"), Pair("one", "un"))
+    assert set(rest) == {*read_pairs(run / MEMORY, "en", "fr")} - {first, second}
+    with localize_parents.widened_memory(localize_parents.load_parent(run), []) as memory:
+        assert memory is None
