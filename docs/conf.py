@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import get_type_hints
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,6 +24,8 @@ exclude_patterns = [".*", "README.md", "build"]  # docs/index.md is the front pa
 source_suffix = {".md": "markdown"}
 html_theme = "furo"
 html_title = "dragoman"
+html_static_path = ["static"]
+html_css_files = ["tables.css"]
 html_search_scorer = str(ROOT / "docs" / "search-scorer.js")  # relative, it would be to the current folder
 html_additional_pages = {"index": "start.html"}  # leads to the front page
 templates_path = ["templates"]
@@ -78,8 +81,21 @@ def remove_aliases(app: Sphinx, kind: str, name: str, value: object, options: ob
     lines[:] = [line for line in lines if not line.startswith("Alias for field number")]
 
 
+def prepare_tables(app: Sphinx, document: nodes.document) -> None:
+    """Make rows of the literature targets of links (`literature.md#b4`), and long code in tables breakable."""
+    for row in document.findall(nodes.row):
+        for literal in row.findall(nodes.literal):
+            if len(literal.astext()) > 20:  # short names stay whole, and keep their columns wide enough
+                literal["classes"].append("breakable")
+        name = row[0].astext().lower()
+        if app.env.docname == "docs/literature" and re.fullmatch(r"[a-z]\d+", name):
+            row["ids"].append(name)
+            app.env.domains.standard_domain.note_hyperlink_target(name, app.env.docname, name)
+
+
 def setup(app: Sphinx) -> None:
     """Connect the functions above to the events of Sphinx."""
     app.connect("builder-inited", write_reference)
+    app.connect("doctree-read", prepare_tables)
     app.connect("autodoc-process-docstring", remove_aliases)
     app.connect("autodoc-process-signature", hide_constructor)
