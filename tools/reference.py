@@ -2,7 +2,9 @@
 
 import inspect
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ from dragoman.configuration import components, sections, yaml_lines
 from dragoman.configuration.config import Config
 from dragoman.configuration.messages import type_text
 from dragoman.training.checks import PARTS
+from tools.settings import defined_keys, file_of
+from tools.spec import PAGE, Row, read_rows
 
 PAGES = ("configuration", "commands", "python", "modules")
 VALUES = {"int": "N", "float": "X", "str": "TEXT", "path": "PATH"}  # of options that name no value
@@ -51,7 +55,7 @@ def _section(section: type[sections.Section], path: components.Path) -> Iterator
         + (
             "" if name in inner else type_text(field.annotation),
             _default(field, name in inner),
-            field.description or "",
+            _meaning(field.description or "", (*path, name)),
         )
         for name, field in section.model_fields.items()
     ]
@@ -79,21 +83,62 @@ def _default(field: Any, is_section: bool) -> str:
     return "" if is_section else f"`{yaml_lines.scalar(sections.tree(field.get_default(call_default_factory=True)))}`"
 
 
+def _meaning(description: str, place: components.Path) -> str:
+    links = "" if place in PARTS else _links(components.dotted(place))  # kinds have their own
+    return f"{description} ({links})" if links else description
+
+
 def _parts(place: components.Path, description: str, table: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the kinds that a key takes."""
     yield from (*_heading(place), f"{description[:1].upper()}{description[1:]}.", "")
     for kind, constructor in table.items():
         yield from (f"**`{kind}`**", "")
-        yield from ((inspect.getdoc(constructor) or "").splitlines() if kind != components.NONE else ["Disabled."])
+        parameters = components.option_parameters(constructor)
+        yield from (_docstring(constructor, parameters) if kind != components.NONE else ["Disabled."])
         yield ""
+        name = getattr(constructor, "__name__", "")
+        if links := _links(f"{file_of(constructor)}: {name}", terms=True):
+            yield from (f"Literature: {links}", "")
         rows = [
             (f"`{name}`", type_text(option.annotation))
             + ("required" if option.default is option.empty else f"`{yaml_lines.scalar(option.default)}`",)
-            for name, option in components.option_parameters(constructor).items()
+            + (_links(components.dotted((*place, name))),)
+            for name, option in parameters.items()
         ]
         if rows:
-            yield from _table(("option", "type", "default"), rows)
+            columns = 4 if any(row[3] for row in rows) else 3
+            header = ("option", "type", "default", "literature")
+            yield from _table(header[:columns], (row[:columns] for row in rows))
             yield ""
+
+
+def _docstring(constructor: Any, options: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a docstring, and the paragraphs of base classes about options that it does not name."""
+    text = inspect.getdoc(constructor) or ""
+    for base in inspect.getmro(constructor)[1:] if inspect.isclass(constructor) else ():
+        for paragraph in inspect.cleandoc(vars(base).get("__doc__") or "").split("\n\n"):
+            if any(f"`{name}`" in paragraph and f"`{name}`" not in text for name in options):
+                text += f"\n\n{paragraph}"
+    yield from text.splitlines()
+
+
+@cache
+def _literature() -> Mapping[str, list[Row]]:
+    """Return the rows of docs/literature.md by the keys that they are about, and by `file: name` of their code."""
+    rows: dict[str, list[Row]] = defaultdict(list)
+    for row in read_rows(PAGE.read_text("utf-8")):
+        keys = [key for setting in row.settings for key in defined_keys(setting)]
+        for name in dict.fromkeys([*keys, *(f"{home.file}: {name}" for home in row.homes for name in home.names)]):
+            rows[name].append(row)
+    return rows
+
+
+def _links(name: str, terms: bool = False) -> str:
+    """Return links to the rows of the literature for a key or for `file: name`, with their terms or by id alone."""
+    return ", ".join(
+        f"[{f'{row.id} {row.term}' if terms else row.id}](../literature.md#{row.id.lower()})"
+        for row in _literature().get(name, ())
+    )
 
 
 def commands() -> Iterator[str]:

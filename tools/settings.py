@@ -10,7 +10,7 @@ from typing import Any
 from typer.main import get_command
 
 from dragoman.cli import app
-from dragoman.configuration import sections
+from dragoman.configuration import sections, yaml_lines
 from dragoman.configuration.config import Config
 from dragoman.errors import UserError
 from dragoman.training.checks import PARTS, load_config
@@ -40,7 +40,20 @@ def parts_of_setting(setting: str) -> Iterator[tuple[str, str]]:
         with suppress(UserError):
             for spec in sections.specs(_loaded(setting), path).values():
                 part = PARTS[path][spec.kind]
-                yield f"{part.__module__.removeprefix('dragoman.').replace('.', '/')}.py", part.__name__
+                yield file_of(part), part.__name__
+
+
+def file_of(part: Any) -> str:
+    """Return the file below dragoman/ that defines a part."""
+    return f"{part.__module__.removeprefix('dragoman.').replace('.', '/')}.py"
+
+
+def defined_keys(setting: str) -> Iterator[str]:
+    """Yield the keys that a setting is about: its first key, or the keys of the section that this one contains."""
+    for key, value in list(_overrides(setting).items())[:1]:
+        section = yaml_lines.read(value, "value").value
+        whole = isinstance(section, dict) and "kind" not in section
+        yield from (f"{key}.{name}" for name in section) if whole else (key,)
 
 
 def _overrides(setting: str) -> dict[str, str]:

@@ -20,6 +20,8 @@ from dragoman.configuration import components, sections
 from dragoman.configuration.config import Config
 from dragoman.training.checks import PARTS
 from tools import reference
+from tools.settings import defined_keys, file_of
+from tools.spec import IDS, PAGE, read_rows
 
 QUESTIONS = {  # what a new user types, and the page or section that answers
     "keep {name} placeholders": "docs/terms",
@@ -95,15 +97,48 @@ def test_every_key_has_a_row_with_its_meaning(pages: dict[str, str]) -> None:
     assert {components.dotted(path) for path in PARTS} <= by_heading.keys()
 
 
-@pytest.mark.parametrize("path", PARTS, ids=components.dotted)
-def test_every_kind_has_its_options(path: components.Path, pages: dict[str, str]) -> None:
-    section = re.split(rf"^##+ {re.escape(components.dotted(path))}$", pages["configuration"], flags=re.MULTILINE)[1]
+def texts_of_kinds(path: components.Path, page: str) -> dict[str, str]:
+    section = re.split(rf"^##+ {re.escape(components.dotted(path))}$", page, flags=re.MULTILINE)[1]
     section = re.split("^##+ ", section, flags=re.MULTILINE)[0]
     parts = re.split(r"^\*\*`(\w+)`\*\*$", section, flags=re.MULTILINE)
-    by_kind = dict(zip(parts[1::2], parts[2::2], strict=True))
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize("path", PARTS, ids=components.dotted)
+def test_every_kind_has_its_options(path: components.Path, pages: dict[str, str]) -> None:
+    by_kind = texts_of_kinds(path, pages["configuration"])
     assert list(by_kind) == list(PARTS[path])
     for kind, constructor in PARTS[path].items():
         assert re.findall(r"^\| `(\w+)` \|", by_kind[kind], re.MULTILINE) == components.options(constructor)
+
+
+def test_every_row_of_the_literature_that_names_a_configuration_is_linked(pages: dict[str, str]) -> None:
+    configured = {
+        row.id for row in read_rows(PAGE.read_text("utf-8")) if any(map(list, map(defined_keys, row.settings)))
+    }
+    assert len(configured) > 80
+    linked = {row.upper() for row in re.findall(r"\(\.\./literature\.md#(\w+)\)", pages["configuration"])}
+    assert configured - linked == set()
+
+
+@pytest.mark.parametrize("path", PARTS, ids=components.dotted)
+def test_every_kind_links_the_rows_of_the_literature_that_its_class_is_at_home_in(
+    path: components.Path, pages: dict[str, str]
+) -> None:
+    by_kind = texts_of_kinds(path, pages["configuration"])
+    rows = list(read_rows(PAGE.read_text("utf-8")))
+    for kind, constructor in PARTS[path].items():
+        code = (file_of(constructor), getattr(constructor, "__name__", ""))
+        ids = [row.id for row in rows if code in {(home.file, name) for home in row.homes for name in home.names}]
+        line = re.search("^Literature: .*$", by_kind[kind], re.MULTILINE)
+        assert re.findall(r"\[(\w+) [^]]+\]\(\.\./literature\.md#", line[0] if line else "") == ids
+
+
+def test_options_link_their_rows_and_have_the_meanings_that_base_classes_give(pages: dict[str, str]) -> None:
+    decoder = texts_of_kinds(("model", "decoder"), pages["configuration"])["rnn"]
+    assert re.search(r"^\| `attend` \|.*\[B6\]\(\.\./literature\.md#b6\)", decoder, re.MULTILINE)
+    penalty = texts_of_kinds(("training", "penalties"), pages["configuration"])["fertility"]
+    assert "for the first `begin` of them" in penalty
 
 
 def test_every_command_has_its_options(pages: dict[str, str]) -> None:
@@ -168,6 +203,8 @@ def test_the_site_is_built_without_a_warning(site: Path, repository: Path) -> No
     }
     assert written | {f"reference/{name}.html" for name in reference.PAGES} <= pages
     assert (site / "index.html").is_file()
+    literature = (site / "docs" / "literature.html").read_text("utf-8")
+    assert re.findall(r'<tr class="[^"]*" id="(\w+)">', literature) == [row_id.lower() for row_id in IDS]
     python = (site / "docs" / "reference" / "python.html").read_text("utf-8")
     headings = dict(re.findall(r'<dt class="sig [^>]*id="dragoman\.(\w+)">(.*?)</dt>', python, re.DOTALL))
     assert headings.keys() == {*dragoman.__all__}
