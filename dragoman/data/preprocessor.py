@@ -9,6 +9,7 @@ from dragoman.configuration.data import DataConfig, LanguagePair
 from dragoman.corpus.examples import read_aligned, sides
 from dragoman.corpus.features import FeatureFiles
 from dragoman.corpus.filters import Filters, Numbers
+from dragoman.corpus.naming import CONTEXT
 from dragoman.corpus.pharaoh import Gold
 from dragoman.data.language import Language
 from dragoman.data.learning import names, texts_in, texts_of
@@ -52,7 +53,7 @@ class Preprocessor:
         self.surfaces = surfaces
         # Subword dropout segments a sentence anew in every epoch, so its text is kept.
         self._sampled = [side for side, language in languages.items() if language.text.tokenizer.samples]
-        self._remembered = [side for side, name in names(data).items() if name in data.recalled]
+        self._optional = [side for side in data.sides[1:] if names(data)[side] in (*data.recalled, CONTEXT)]
 
     @property
     def columns(self) -> dict[str, npt.DTypeLike]:
@@ -107,7 +108,7 @@ class Preprocessor:
         # Text that is too long for any model is not segmented; it is filtered as too long for this one.
         cut = {side: ["" if len(text) > LONGEST_TEXT else text for text in texts[side]] for side in languages}
         rows = {side: language.rows(cut[side]) for side, language in languages.items()}
-        for side in self._remembered:  # one that is too long is missing; its pair is not to blame
+        for side in self._optional:  # one that is too long is missing; its pair is not to blame
             long = rows[side].lengths - 1 > data.max_length
             texts[side] = cut[side] = ["" if far else text for text, far in zip(cut[side], long, strict=True)]
             rows[side] = languages[side].rows(cut[side])
@@ -130,7 +131,7 @@ class Preprocessor:
             there = np.array([len(files[int(number)]) > 0 for number in numbers])
             lengths[side] = there * lengths["target"]  # regions are not symbols: they count as long as their target
             rows[side] = Rows(numbers, np.ones(count, np.int64))
-        read = [lengths[side] for side in data.sides if side not in self._remembered]
+        read = [lengths[side] for side in data.sides if side not in self._optional]
         kept = filters.keep(*_with_neighbors(read), lengths["target"])
         rows |= {f"{side}.text": _bytes(texts[side]) for side in self._sampled}
         rows |= {f"{side}.surfaces": _bytes(list(map(join_words, words))) for side, words in unknown.items()}

@@ -190,6 +190,17 @@ def test_pairs_are_filtered_by_symbols(tmp_path: Path) -> None:
     assert spelled(data, [0]) == [("a b c", "A B")]
 
 
+def test_a_context_of_any_length_leaves_its_pair_in(tmp_path: Path) -> None:
+    """One that is too long is missing."""
+    settings = corpus(tmp_path, ["a", "b", "c"], ["A", "B", "C"])
+    for part in ("train", "dev"):
+        (tmp_path / f"{part}.context").write_text("x y z\nx y z x\n\n", "utf-8")
+    settings = settings.model_copy(update={"source": ("en", "context"), "max_length": 3, "max_ratio": 2.0})
+    data = Dataset.prepare(settings, text(), 1, tmp_path / "run")
+    assert data.report == FilterReport(3, 3, empty=0, too_long=0, ratio=0)
+    assert data.batch(np.arange(3), 0).sources[1].mask.sum(1).tolist() == [4, 0, 0]
+
+
 def test_lines_are_counted_as_many_as_are_read(tmp_path: Path) -> None:
     data, pipeline = corpus(tmp_path), TextPipeline(lowercase=False, pretokenizer="punctuation", tokenizer=Spec("word"))
     for sides in ((pipeline, pipeline), (pipeline, None), (None, pipeline)):
