@@ -75,8 +75,11 @@ def check(path: Path) -> None:
 
 
 def call(words: list[str], folder: Path) -> str:
+    """What a program writes. The test is skipped without `ollama`, which transpolibre needs but does not install."""
     environment = {**os.environ, "HOME": str(folder)}
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    if "No module named 'ollama'" in done.stderr:
+        pytest.skip("the Python package ollama is not installed")
     assert done.returncode == 0, done.stderr
     return done.stdout
 
