@@ -85,17 +85,25 @@ def units(catalogue: MessageCatalogue, *, flatten: bool = True) -> Iterator[Tran
             if "fuzzy" in entry.flags
             else TranslationState.GOOD
         )
-        source, plural, target, context = (
+        source, plural, target, msgctxt = (
             unescaped(text or "") for text in (entry.msgid, entry.msgid_plural, entry.msgstr, entry.msgctxt)
         )
+        unit = TranslationUnit((written(source), written(target)), state, read_context(entry), msgctxt=msgctxt)
         if not plural:
-            yield TranslationUnit((written(source), written(target)), state, context)
+            yield unit
             continue
         forms = [unescaped(entry.msgstr_plural[number]) for number in sorted(entry.msgstr_plural)] or [target]
         for number, form in enumerate(forms):
             text = source if number == catalogue.forms.singular and len(forms) > 1 else plural
             texts = written(text), written(form)
-            yield TranslationUnit(texts, state, context, plural=True, form=declared.get(number))
+            yield unit._replace(texts=texts, plural=True, form=declared.get(number))
+
+
+def read_context(entry: Any) -> str:
+    """Return what a model reads as the context of a message, in one line: its msgctxt, or without one the comments that
+    were extracted from the source code (`#.`).
+    """
+    return cell(unescaped(entry.msgctxt or "") or entry.comment.replace(BACKSLASH, "\\"))
 
 
 def open_catalogue(path: str) -> MessageCatalogue:

@@ -39,13 +39,13 @@ class Texts(NamedTuple):
 def read(path: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
     """Yield the messages of a `.po` or `.mo` as `catalogues.read` does for the first and the last name. The texts of
     the names between them are from the catalogues of these languages beside it; they are empty where a message, or the
-    catalogue, is missing. The name CONTEXT means the context of a message.
+    catalogue, is missing. The name CONTEXT means the context of a message (`read_context`).
     """
     source, *further, target = names
     languages = [name for name in further if name != CONTEXT]
     for unit in catalogues.put_numbers(add(catalogues.read(path, (source, target)), path, target, languages)):
         texts = iter(unit.texts[1:-1])
-        added = (cell(unit.context) if name == CONTEXT else next(texts) for name in further)
+        added = (unit.context if name == CONTEXT else next(texts) for name in further)
         yield unit._replace(texts=(unit.texts[0], *added, unit.texts[-1]))
 
 
@@ -57,7 +57,7 @@ def add(
     for unit in units:
         source, target = unit.texts
         number = unit.form and unit.form.number
-        added = (cell(own.find(unit.context, source, number)) for own in texts)
+        added = (cell(own.find(unit.msgctxt, source, number)) for own in texts)
         yield unit._replace(texts=(source, *added, target))
 
 

@@ -33,10 +33,11 @@ class TranslationUnit(NamedTuple):
 
     texts: tuple[str, ...]
     state: TranslationState = TranslationState.GOOD
-    context: str = ""  # distinguishes it from other units with the same source
+    context: str = ""  # what its file says about it, for a model to read
     plural: bool = False  # whether it is a plural form
     form: PluralForm | None = None  # that of a plural, if the file declares its forms
     marked: bool = False  # whether inline codes that say nothing of themselves are in the texts as marks, such as {1}
+    msgctxt: str = ""  # distinguishes it from other units with the same source
 
 
 def cell(text: str) -> str:

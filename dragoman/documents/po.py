@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from dragoman.corpus.catalogues import BACKSLASH, decode_po, parse_po, read_header, unescaped
+from dragoman.corpus.catalogues import BACKSLASH, decode_po, parse_po, read_context, read_header, unescaped
 from dragoman.corpus.cleaning import CREDITS
 from dragoman.corpus.further_languages import Texts
 from dragoman.corpus.naming import is_language, is_same_language, matched
@@ -69,7 +69,7 @@ class PoDocument(Document):
 
     @property
     def contexts(self) -> Sequence[str]:
-        return [cell(unescaped(gap.entry.msgctxt or "")) for gap in self._gaps]
+        return [read_context(gap.entry) for gap in self._gaps]
 
     def count(self, translated: Sequence[TranslatedText]) -> tuple[int, int]:
         return sum(1 for _ in self._drafts(translated)), len({gap.place for gap in self._gaps})

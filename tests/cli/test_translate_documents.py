@@ -68,9 +68,13 @@ MESSAGES = """
 msgid ""
 msgstr "Language: {}\\nContent-Type: text/plain; charset=UTF-8\\n"
 
+# Of a translator.
+#. Of the source,
+#. in two lines.
 msgid "one two"
 msgstr "{}"
 
+#. Of no use.
 msgctxt "menu"
 msgid "_One three"
 msgstr "{}"
@@ -107,7 +111,8 @@ def test_a_catalogue_is_read_with_those_of_the_other_languages_beside_it(
     (tmp_path / "de.po").write_text(MESSAGES.format("de", "eins zwei", "_Eins drei", "zwei\\ndrei"), "utf-8")
     translate_documents.fill(tmp_path / "fr.po", tmp_path / "new.po", with_context, None, translate)
     first, second, *parts_of_third = lines
-    assert (first, second) == (("one two", "eins zwei", ""), ("One three", "Eins drei", "menu"))
+    expected = ("one two", "eins zwei", "Of the source, in two lines."), ("One three", "Eins drei", "menu")
+    assert (first, second) == expected
     assert parts_of_third == [("two", "zwei", ""), ("three", "drei", "")]
     (tmp_path / "de.po").unlink()
     lines.clear()

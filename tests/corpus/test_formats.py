@@ -197,26 +197,33 @@ msgstr "Language: de_DE\nPlural-Forms: nplurals=2; plural=(n == 1);\n"
 msgid "fuzzy"
 msgstr "unscharf"
 
+#. A comment.
 msgctxt "menu"
 msgid "open\n"
 msgstr "öffnen\n"
 
+# Of a translator.
+#. A number \033,
+#.of things.
+#: main.c:1
 msgid "one"
 msgid_plural "%d many"
 msgstr[0] "%d viele"
 msgstr[1] "eins"
 
+# dragoman: confidence 50%
 msgid "left"
 msgstr ""
 
 #~ msgid "old"
 #~ msgstr "alt"
 """
+NOTE = r"A number \033, of things."
 UNITS = [
     TranslationUnit(("fuzzy", "unscharf"), TranslationState.FUZZY),
-    TranslationUnit(("open ", "öffnen "), context="menu"),
-    TranslationUnit(("%d many", "%d viele"), plural=True, form=PluralForm(100, shown=False)),
-    TranslationUnit(("one", "eins"), plural=True, form=PluralForm(1, shown=False, alone=True)),
+    TranslationUnit(("open ", "öffnen "), context="menu", msgctxt="menu"),
+    TranslationUnit(("%d many", "%d viele"), context=NOTE, plural=True, form=PluralForm(100, shown=False)),
+    TranslationUnit(("one", "eins"), context=NOTE, plural=True, form=PluralForm(1, shown=False, alone=True)),
     TranslationUnit(("left", "")),
     TranslationUnit(("old", "alt"), TranslationState.OBSOLETE),
 ]
@@ -250,7 +257,7 @@ def test_of_a_po_that_was_cut_anywhere_nothing_is_read_otherwise(tmp_path: Path)
 def test_a_mo_has_contexts_and_plurals(tmp_path: Path) -> None:
     messages = [("menu\x04open", "öffnen"), ("one\0%d many", "eins\0%d viele"), ("a\0b", "c")]
     expected = [
-        TranslationUnit(("open", "öffnen"), context="menu"),
+        TranslationUnit(("open", "öffnen"), context="menu", msgctxt="menu"),
         TranslationUnit(("one", "eins"), plural=True, form=PluralForm(1, shown=False, alone=True)),
         TranslationUnit(("%d many", "%d viele"), plural=True, form=PluralForm(100, shown=False)),
         TranslationUnit(("b", "c"), plural=True, form=PluralForm(1, shown=False, alone=True)),

@@ -96,6 +96,15 @@ def test_the_context_of_a_message_is_a_text_as_well(folder: Path) -> None:
     ]
 
 
+def test_a_comment_is_a_context_but_belongs_to_no_identity(tmp_path: Path) -> None:
+    message = '\n#. A {}.\nmsgid "Open"\nmsgstr "{}"\n'
+    for language, *of in (("de", "verb", "Öffnen"), ("fr", "word", "Ouvrir")):
+        header = written.po([]).decode().replace("Language: de", f"Language: {language}")
+        (tmp_path / f"{language}.po").write_text(header + message.format(*of), "utf-8")
+    rows = list(read_texts(str(tmp_path / "de.po"), ("en", "context", "fr", "de")))
+    assert rows == [("Open", "A verb.", "Ouvrir", "Öffnen")]
+
+
 def test_what_is_not_finished_is_missing(tmp_path: Path) -> None:
     (tmp_path / "de.po").write_bytes(written.po([("one", "eins"), ("two", "zwei")]))
     french = written.po([("one", "un"), ("two", "")]).replace(b'msgid "one"', b'#, fuzzy\nmsgid "one"')

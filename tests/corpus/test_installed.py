@@ -41,7 +41,8 @@ def test_catalogues_of_a_language_are_found_and_read(machine: Path) -> None:
     folders = installed.folders({"XDG_DATA_DIRS": f"{machine}/share:{machine}/other"})
     paths = installed.find("de", folders)
     assert [path.name for path in paths] == ["cat.mo", "dog.mo", "cow.mo"]
-    units = [("cat", TranslationUnit(("one cat", "ein cat"))), ("cat", TranslationUnit(("a", "b"), context="menu"))]
+    of_menu = TranslationUnit(("a", "b"), context="menu", msgctxt="menu")
+    units = [("cat", TranslationUnit(("one cat", "ein cat"))), ("cat", of_menu)]
     damaged: list[str] = []
     assert list(installed.read(paths[:1], damaged)) == units
     assert (damaged, installed.left_out(damaged, paths)) == ([], "")

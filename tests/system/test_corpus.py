@@ -173,6 +173,22 @@ def test_contexts_have_a_column_of_their_own_also_as_a_source(shell: Shell, monk
         assert [*row[:3], row[4]] == ["file", "fichier", "Datei", "menu"]
 
 
+def test_comments_of_the_source_are_contexts_where_there_is_none(shell: Shell) -> None:
+    messages = [
+        '#. TRANSLATORS: a file,\n#. not a tool\nmsgid "File"\nmsgstr "Datei"\n',
+        '#. unread\nmsgctxt "tool"\nmsgid "File"\nmsgstr "Feile"\n',
+        '# of a translator\n# dragoman: confidence 50%\nmsgid "cow"\nmsgstr "Kuh"\n',
+    ]
+    shell.write("de.po", "\n".join([written.po([]).decode(), *messages]))
+    assert shell("corpus", "de.po", "--columns", "en,de", "--also", "context", "-o", "c").code == 0
+    assert lines(shell, "c.tsv") == [
+        "en\tde\tfile\tcontext",
+        "File\tDatei\tde.po\tTRANSLATORS: a file, not a tool",
+        "File\tFeile\tde.po\ttool",
+        "cow\tKuh\tde.po\t",
+    ]
+
+
 @pytest.mark.parametrize(
     "words",
     [
