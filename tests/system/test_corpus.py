@@ -168,8 +168,8 @@ def test_contexts_have_a_column_of_their_own_also_as_a_source(shell: Shell, monk
     for words, name in ((["--installed", "de"], "installed"), ([place], "of_file"), (table, "of_table")):
         outcome = shell("corpus", *words, "--also", "fr,context", "-o", name)
         assert outcome.code == 0, outcome.err
-        header, row = (line.split("\t") for line in lines(shell, f"{name}.tsv"))
-        assert [*header[:3], header[4]] == ["en", "fr", "de", "context"]
+        titles, row = (line.split("\t") for line in lines(shell, f"{name}.tsv"))
+        assert [*titles[:3], titles[4]] == ["en", "fr", "de", "context"]
         assert [*row[:3], row[4]] == ["file", "fichier", "Datei", "menu"]
 
 
