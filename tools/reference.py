@@ -117,9 +117,15 @@ def _docstring(constructor: Any, options: Iterable[str]) -> Iterator[str]:
     text = inspect.getdoc(constructor) or ""
     for base in inspect.getmro(constructor)[1:] if inspect.isclass(constructor) else ():
         for paragraph in inspect.cleandoc(vars(base).get("__doc__") or "").split("\n\n"):
-            if any(f"`{name}`" in paragraph and f"`{name}`" not in text for name in options):
+            if any(explains(paragraph, name) and not explains(text, name) for name in options):
                 text += f"\n\n{paragraph}"
     yield from text.splitlines()
+
+
+def explains(text: str, option: str) -> bool:
+    """Return whether a text names an option in code: in a span or in an indented formula."""
+    code = re.findall(r"`([^`]+)`|^ {4}(.+)$", text, re.MULTILINE)
+    return any(re.search(rf"\b{option}\b", span or formula) for span, formula in code)
 
 
 @cache

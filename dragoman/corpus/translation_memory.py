@@ -138,6 +138,8 @@ class FuzzyMemory(ABC):
     Texts are compared as `normalize` makes them, without white space around them. Candidates are those that share most
     trigrams of characters, or most words, with a text; these are compared in full, so that a nearer one is rarely
     missed. Of equally near ones the first of the memory is taken.
+
+    A text has at most `count` of them, all with a similarity of at least `threshold`.
     """
 
     def __init__(

@@ -24,9 +24,9 @@ class Infilling:
     out how many symbols are missing, and which.
 
     Of S symbols `round(share * S)` are hidden, at least one, and at least one is left; a lone symbol stays. The lengths
-    of spans are drawn as 1 + Poisson(length - 1) until they suffice, and the last is cut. Each span has a random place
-    between the symbols that are left; spans at the same place become one. A noisy text is never longer than the text,
-    unlike in BART, where spans may be empty.
+    of spans are drawn as `1 + Poisson(length - 1)` until they suffice, and the last is cut. Each span has a random
+    place between the symbols that are left; spans at the same place become one. A noisy text is never longer than the
+    text, unlike in BART, where spans may be empty.
     """
 
     def __init__(

@@ -183,7 +183,8 @@ def _stack_characters(upper: Int[Tensor, "_ _"], lower: Int[Tensor, "_ _"]) -> C
 class CharacterRnn(Composed):
     """Vectors composed by cells that read the characters of a word both ways (Ling et al. 2015): `BothWays`.
 
-    `characters` is the size of the vector of a character, `hidden` that of the state of each cell.
+    `characters` is the size of the vector of a character, `cell` the kind of the cells and `hidden` the size of their
+    states.
     """
 
     def __init__(
@@ -206,7 +207,8 @@ class CharacterCnn(Composed):
     """Vectors composed by convolutions over the characters of a word, and highway layers (Kim et al. 2016):
     `ConvolutionalComposer`.
 
-    `characters` is the size of the vector of a character; there are `filters` times w filters of each width w.
+    `characters` is the size of the vector of a character; there are `filters` times w filters of each width w of
+    `widths`, and `highway` layers.
     """
 
     def __init__(
@@ -231,7 +233,8 @@ class HybridEmbedding(Embedding):
     """A learned vector for each symbol and, for a word that the vocabulary does not have, the last state of `layers`
     cells that read its characters (Luong and Manning 2016, 4.1).
 
-    Each such word of a batch is read once. `characters` is the size of the vector of a character.
+    Each such word of a batch is read once. `characters` is the size of the vector of a character, `cell` the kind of
+    the cells.
     """
 
     has_table = True

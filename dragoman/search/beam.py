@@ -26,9 +26,9 @@ Size = Annotated[int, Field(ge=1, le=1000)]
 class Beam(Search):
     """Keep the `size` most probable of all continuations of the `size` hypotheses kept before (CN 4, AN).
 
-    Those among them that end in the end symbol are finished. `normalization` and `alpha` rank
-    hypotheses of different lengths (`none` is CN's form); see `ranking.py`. With a normalization that rewards length,
-    even a beam of 1 looks beyond the first end symbol, where greedy search stops. Lengths are limited as in `Greedy`.
+    Those among them that end in the end symbol are finished. `normalization` and `alpha` rank hypotheses of different
+    lengths (`none` is CN's form); see `ranking.py`. With a normalization that rewards length, even a beam of 1 looks
+    beyond the first end symbol, where greedy search stops.
 
     `coverage_penalty` (Wu et al. 2016's beta) lowers the rank of a finished hypothesis for each position of a text that
     received less than 1 of its attention in total, the end symbol's position included. Open hypotheses are kept by

@@ -33,8 +33,8 @@ class Diverse(Search):
     n(y) is how many hypotheses of the groups before say y at this very step (Hamming diversity; the end symbol does not
     count). What was less probable at earlier steps for that reason is not lowered again, and log-probabilities and
     scores are those of the model. An n-best list has the best of each group, then the second of each, so that every
-    group has its share; a shorter one the best of these. Groups may find the same. `normalization`, `alpha` and
-    lengths are as in `Beam`. While something that a constraint demands is missing, groups are not kept apart.
+    group has its share; a shorter one the best of these. Groups may find the same. `normalization` and `alpha` are as
+    in `Beam`. While something that a constraint demands is missing, groups are not kept apart.
     """
 
     def __init__(

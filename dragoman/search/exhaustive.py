@@ -31,7 +31,7 @@ class Exhaustive(Search):
     A hypothesis only becomes less probable as it grows, so one that is no better than the best translation known is not
     continued. The first bound is what a beam of size `beam` finds, without length normalization. Often the most
     probable translation of a model is shorter than a good one, or empty: this shows what a model believes, and is not
-    the way to translate. Translations have no more symbols than `Greedy` allows, and meet every constraint.
+    the way to translate. Translations meet every constraint.
 
     `Hypothesis.proved` tells that none but those before it is more probable. It is False if that would have needed more
     than `steps` continued hypotheses for a sentence; these are the best that were found then. It is False of spare

@@ -18,12 +18,7 @@ from dragoman.search.strategy import Proposals, RunnableStrategy, SearchStep, Se
 
 @final
 class Greedy(Search):
-    """`x_t = argmax P(x | x_1 .. x_(t-1))` until the end symbol (CN 4, AN).
-
-    A translation has at most `length_ratio` times the source's symbols plus `length_margin`; there the end is forced.
-    It has at least `min_length_ratio` times the source's symbols plus `min_length_margin`, if that is not more. With a
-    ratio of 0, a margin is the number of symbols itself.
-    """
+    """`x_t = argmax P(x | x_1 .. x_(t-1))` until the end symbol (CN 4, AN)."""
 
     width = 1
 

@@ -41,7 +41,6 @@ class Sample(Search):
     by probability. Log-probabilities and scores are those of the model, not of what is drawn from, but a score counts
     what favored terms add. What is drawn for a sentence depends on its sources, on `n_best` and on `seed`, and on
     nothing else in its batch. A word that the model spells is drawn as `<unk>`, and spelled in the most probable way.
-    Lengths are limited as in `Greedy`.
     """
 
     draws = True

@@ -21,6 +21,10 @@ class Search(ABC):
     """`search(model, sources, n_best, spare)`: the best hypotheses of each sentence, best first, at least one.
 
     Up to `spare` more may follow: the next best of those finished by then.
+
+    A translation has at most `length_ratio` times the source's symbols plus `length_margin`; there the end is forced.
+    It has at least `min_length_ratio` times the source's symbols plus `min_length_margin`, if that is not more. With a
+    ratio of 0, a margin is the number of symbols itself.
     """
 
     limit: LengthLimit  # how long hypotheses are at most, and at least

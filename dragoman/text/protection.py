@@ -124,7 +124,7 @@ def whitespace() -> Pattern:
 
 
 def pattern(*, regex: str) -> Pattern:
-    """The matches of a Python regular expression. UserError if it is invalid."""
+    """The matches of the Python regular expression `regex`. UserError if it is invalid."""
     try:
         return re.compile(regex)
     except (re.error, RecursionError, OverflowError) as error:

@@ -40,7 +40,8 @@ class Subword(PieceTokenizer):
 
     Spaces are part of the symbols. A character without a symbol is spelled by its UTF-8 bytes, for which 256 symbols
     `<0x00>` to `<0xFF>` are reserved. If the inventory is too small for every character of the corpus, the rarest ones
-    are spelled by bytes. The inventory is learned from a seeded sample of about 1,000,000 lines.
+    are spelled by bytes. The inventory has up to `vocab_size` symbols and is learned from a seeded sample of about
+    1,000,000 lines.
 
     Sampled symbols depend on text and seed alone, not on order, threads or process.
     """

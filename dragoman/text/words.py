@@ -15,7 +15,8 @@ GLUE = JOINER + JOINER  # between what has no space between it, where neither si
 
 
 class Words(ListTokenizer):
-    """Words as the pretokenizer splits them; words outside the inventory are unknown.
+    """Words as the pretokenizer splits them: the `vocab_size` most frequent ones that occur `minimum_frequency` times
+    or more. All others are unknown.
 
     A joiner (U+FFED) marks a side of a symbol without a space: `l'` + joiner, joiner + `.`. White space other than a
     single space is a symbol too, so that decoding restores every text exactly. The mark of a protected span is the same
@@ -93,7 +94,9 @@ def _white(gap: str) -> str:
 
 
 class Characters(ListTokenizer):
-    """Characters (code points), with the space as U+2581; characters outside the inventory are unknown."""
+    """Characters (code points), with the space as U+2581; those that occur less than `minimum_frequency` times are
+    unknown.
+    """
 
     def __init__(self, pretokenizer: Pretokenizer = punctuation, *, minimum_frequency: Count = 1) -> None:
         super().__init__(pretokenizer)

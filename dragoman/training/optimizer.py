@@ -27,7 +27,11 @@ def adam(
     betas: tuple[Rate, Rate] = (0.9, 0.999),
     epsilon: Epsilon = 1e-8,
 ) -> torch.optim.Optimizer:
-    """Make Adam (Kingma and Ba 2015), one fused kernel for all parameters."""
+    """Make Adam (Kingma and Ba 2015), one fused kernel for all parameters.
+
+    `learning_rate` is the step size α before the schedule, `betas` are the decay rates β1 and β2 of the moments, and
+    `epsilon` is added to the root of the second moment.
+    """
     return torch.optim.Adam(parameters, lr=learning_rate, betas=betas, eps=epsilon, fused=True)
 
 
@@ -39,7 +43,11 @@ def adamw(
     epsilon: Epsilon = 1e-8,
     weight_decay: Decay = 0.01,
 ) -> torch.optim.Optimizer:
-    """Make Adam with decoupled weight decay (Loshchilov and Hutter 2019)."""
+    """Make Adam with decoupled weight decay (Loshchilov and Hutter 2019).
+
+    A step also multiplies the parameters by `1 - rate * weight_decay`. `learning_rate`, `betas` and `epsilon` are those
+    of `adam`.
+    """
     return torch.optim.AdamW(
         parameters, lr=learning_rate, betas=betas, eps=epsilon, weight_decay=weight_decay, fused=True
     )
@@ -137,7 +145,7 @@ class Cosine(Schedule):
 
 @final
 class Plateau(Schedule):
-    """Multiplied by `factor` after every `patience` validations in a row without a new best."""
+    """Multiplied by `factor` after every `patience` validations in a row without a new best, down to `floor`."""
 
     def __init__(
         self, length: int, *, warmup: Warmup = 0, factor: Factor = 0.5, patience: Count = 2, floor: Floor = 0.01

@@ -110,6 +110,8 @@ def test_every_kind_has_its_options(path: components.Path, pages: dict[str, str]
     assert list(by_kind) == list(PARTS[path])
     for kind, constructor in PARTS[path].items():
         assert re.findall(r"^\| `(\w+)` \|", by_kind[kind], re.MULTILINE) == components.options(constructor)
+        text = by_kind[kind].split("\n| option |")[0]
+        assert [name for name in components.options(constructor) if not reference.explains(text, name)] == []
 
 
 def test_every_row_of_the_literature_that_names_a_configuration_is_linked(pages: dict[str, str]) -> None:

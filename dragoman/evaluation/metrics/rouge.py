@@ -16,7 +16,7 @@ Measure: TypeAlias = Literal["f", "precision", "recall"]
 
 class Rouge(LineMetric):
     """ROUGE (Lin 2004), 0 to 100: the mean over all sentences of recall R, of precision P or, by default, of
-    `F = (1 + β²) R P / (R + β² P)`, which weights recall β times as much.
+    `F = (1 + β²) R P / (R + β² P)`, which weights recall β times as much. `measure` selects one, and `beta` is β.
 
     Words are runs of letters and digits in any script, in lower case unless `lowercase: false`. Of several references,
     the one with the highest F counts (the first of several).

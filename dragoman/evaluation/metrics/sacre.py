@@ -49,14 +49,14 @@ def _signature(scorer: Any, references: int) -> str:
 class Bleu(SacreMetric):
     """BLEU (Papineni et al. 2002), 0 to 100: clipped n-gram precisions, geometric mean, brevity penalty.
 
-    The default `tokenize: 13a` scores natural text as WMT does. Older papers scored text that was tokenized, and often
-    lower-cased, beforehand: `tokenize: none, lowercase: true` reproduces this. `intl` splits at all Unicode punctuation
-    and symbols; `zh` suits Chinese, `char` Japanese and other text without spaces. `order` is the length of the longest
-    n-grams. Whether the text is already tokenized is not checked.
+    `tokenize` splits texts into words: the default `13a` scores natural text as WMT does. Older papers scored text that
+    was tokenized, and often lower-cased, beforehand: `tokenize: none, lowercase: true` reproduces this. `intl` splits
+    at all Unicode punctuation and symbols; `zh` suits Chinese, `char` Japanese and other text without spaces. `order`
+    is the length of the longest n-grams. Whether the text is already tokenized is not checked.
 
     A sentence is scored with effective order: n-grams longer than the translation are left out of the mean, as
-    otherwise the score of a short translation would be determined by smoothing. With `smoothing: none`, a translation
-    without a match of some order has score 0.
+    otherwise the score of a short translation would be determined by smoothing. `smoothing` says what takes the place
+    of a precision of 0 (Chen and Cherry 2014); with `none`, a translation without a match of some order has score 0.
     """
 
     for_few_pairs = "chrf"  # BLEU is near 0, or jumps about, for much of such a training
@@ -106,9 +106,9 @@ class BleuCS224n(SacreMetric):
     """BLEU as the lecture notes of CS224n print it (2017, part VI), 0 to 100: `β prod_n p_n^(w_n)` with the clipped
     precisions p_n of n-grams, `w_n = 1/2^n` and `β = exp(min(0, 1 - len_ref / len_MT))`; a precision of 0 makes it 0.
 
-    The weights are as printed: up to `order: 4` their sum is 15/16 and not 1, so that short n-grams count most and
-    the score is higher than BLEU, which weights all orders alike. A sentence is scored as a corpus is. Words and
-    options are those of `bleu`.
+    The weights are as printed: up to `order: 4` their sum is 15/16 and not 1, so that short n-grams count most and the
+    score is higher than BLEU, which weights all orders alike. A sentence is scored as a corpus is. The words and the
+    options `tokenize` and `lowercase` are those of `bleu`.
     """
 
     def __init__(self, *, tokenize: Tokenize = "13a", lowercase: bool = False, order: Count = 4) -> None:
@@ -132,7 +132,7 @@ class BleuCS224n(SacreMetric):
 class Chrf(SacreMetric):
     """chrF (Popovic 2015), 0 to 100: the F2 score of character n-grams up to 6.
 
-    `word_order: 2` counts words and word bigrams as well: chrF++.
+    `word_order: 2` counts words and word bigrams as well: chrF++. With `lowercase`, case does not count.
     """
 
     def __init__(self, *, word_order: Literal[0, 1, 2] = 0, lowercase: bool = False) -> None:

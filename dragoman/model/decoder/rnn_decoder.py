@@ -56,7 +56,7 @@ class _UnrolledSteps(NamedTuple):
 
 @final
 class RnnDecoder(Decoder):
-    """A stack of recurrent cells that attends to the source once per symbol.
+    """A stack of `layers` recurrent layers, of cells of the kind `cell`, that attends to the source once per symbol.
 
     `attend` says when: `before` the update, with s_(t-1) as query and the context among the cell's inputs (CN, AN);
     `after` it, with s_t as query (NT, Luong); `between` the two cells of the first layer, the conditional GRU
@@ -72,12 +72,12 @@ class RnnDecoder(Decoder):
     `attend_to(query size, state sizes)` builds the attention, or a combination of several.
 
     `dropout` acts on contexts, fed vectors and vectors read from memory as they enter a cell, between layers, and on
-    the features as the output layer reads them; `recurrent_dropout` acts on h before the recurrent matrix of a cell,
-    with one mask per cell and sentence. `size` is the size of each cell's state, `readout_size` that of
-    the features (by default the size of the embeddings, so that the output layer can be tied to them).
-    `transitions` are further cells in each step of the first layer, after the one that reads the context, and
-    `upper_transitions` those of each other layer (`DeepCell`). `layer_norm` normalizes the products of cells,
-    `readout_norm` those of the readout, one for each of its inputs.
+    the features as the output layer reads them; with `variational`, its masks are shared over time. `recurrent_dropout`
+    acts on h before the recurrent matrix of a cell, with one mask per cell and sentence. `size` is the size of each
+    cell's state, `readout_size` that of the features (by default the size of the embeddings, so that the output layer
+    can be tied to them). `transitions` are further cells in each step of the first layer, after the one that reads the
+    context, and `upper_transitions` those of each other layer (`DeepCell`). `layer_norm` normalizes the products of
+    cells, `readout_norm` those of the readout, one for each of its inputs.
     """
 
     reports_drawn = True

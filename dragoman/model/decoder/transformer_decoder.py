@@ -114,12 +114,14 @@ class _DecoderLayer(TransformerLayer):
 class SelfAttentionDecoder(Decoder):
     """Layers in which each symbol attends to the symbols so far and to the source (Vaswani et al. 2017).
 
-    Normalization and options are as in `SelfAttentionEncoder`. With `autoregression: ssru` or `sru` a recurrence takes
-    the place of self-attention (`Ssru`, `Sru`). Each layer attends to the source with the configured
-    score and normalizer; `scaled_dot` and `softmax` are Vaswani's. All steps over a reference are computed at once, so
-    attention to the source has no history, and neither terms nor a window. The reported weights are the mean over the
-    heads of the last layer, or those of `alignment_layer` and `alignment_head`, both from 1. `readout_size` is by
-    default the size of the embeddings.
+    `size`, `layers`, `heads`, `hidden`, `activation`, `positions`, `longest`, `dropout`, `norm`, `final_norm` and the
+    options in which published models differ (`bias`, `scale`, `embedding_norm`, `norm_epsilon`, `norm_kind`, `gated`,
+    `head_size`) are as in `SelfAttentionEncoder`. With `autoregression: ssru` or `sru` a recurrence takes the place of
+    self-attention (`Ssru`, `Sru`). Each layer attends to the source with the configured score and normalizer;
+    `scaled_dot` and `softmax` are Vaswani's. All steps over a reference are computed at once, so attention to the
+    source has no history, and neither terms nor a window. The reported weights are the mean over the heads of the last
+    layer, or those of `alignment_layer` and `alignment_head`, both from 1. `readout_size` is by default the size of the
+    embeddings.
 
     `input_size` is the size of the embeddings, `memory_sizes` has that of the encoder states, and
     `attend_to(query size, state sizes)` builds the attention of one head.

@@ -25,7 +25,8 @@ class ConvolutionalEncoder(Encoder):
     last. With `positions: none` there are none. `width` is that of the kernels, in positions. A state sees
     `layers (width - 1) / 2` symbols to each side, so there is no final state: bridges are `mean` and `zero`.
 
-    `dropout` acts on the input of each convolution.
+    There are `layers` layers, with states of `size`. `dropout` acts on the input of each convolution; with
+    `variational`, its mask is the same at all positions.
     """
 
     def __init__(

@@ -19,7 +19,10 @@ from dragoman.model.unrolled import run_cell
 
 @final
 class RnnEncoder(Encoder):
-    """A stack of recurrent layers (NT (68)-(69), CN 1.2-1.6).
+    """A stack of `layers` recurrent layers (NT (68)-(69), CN 1.2-1.6).
+
+    `cell` is the kind of their cells, and `size` the size of a state in one direction. `layer_norm` normalizes the
+    products of cells.
 
     `direction`: `forward`; `reversed`, which reads right to left (CN 1.3); `bidirectional`, two recurrences whose
     states are concatenated as `h_j = [forward; backward]` (CN 1.6; NT prints the other order, which permutes the

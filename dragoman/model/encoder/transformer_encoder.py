@@ -43,7 +43,7 @@ class _EncoderLayer(TransformerLayer):
 
 @final
 class SelfAttentionEncoder(Encoder):
-    """Layers in which every symbol attends to all symbols of its sentence (SL, AN; Vaswani et al. 2017).
+    """`layers` in which every symbol attends to all symbols of its sentence (SL, AN; Vaswani et al. 2017).
 
     `heads` share the `size` of a state, `hidden` is the size inside the feed-forward sublayers, whose `activation` is
     `relu`, `swish`, `gelu`, `gelu_tanh` or `gelu_sigmoid`. `positions`: `rotary`, `learned` for the first `longest`

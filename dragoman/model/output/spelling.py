@@ -27,8 +27,9 @@ class HybridOutput(Output):
     for a word w outside the vocabulary, its end included among the characters c_i. h begins the characters' cells: the
     second readout, `tanh(W' [h_t; c_t] + b')`, with weights of its own. `<unk>` is what the decoder reads then.
 
-    Training minimizes `J_words + alpha J_characters`. `size` is that of h, `characters` that of the vector of a
-    character. `beam` is how many spellings of a word a search looks at. `label_smoothing` smooths p_words alone.
+    Training minimizes `J_words + alpha J_characters`. There are `layers` of the kind `cell`; `size` is that of h,
+    `characters` that of the vector of a character. `beam` is how many spellings of a word a search looks at.
+    `label_smoothing` smooths p_words alone.
     """
 
     spells = True

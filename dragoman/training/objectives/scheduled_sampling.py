@@ -29,7 +29,8 @@ DECAYS: Final[dict[str, Callable[[float, float], float]]] = {  # of the constant
 @final
 class ScheduledSampling(ForcedObjective):
     """`- sum_t log P(y_t | z_<t, x)` (Bengio et al. 2015): z_t is y_t of the reference with a probability that falls
-    with the number i of updates, and otherwise what the model predicts after z_<t, be it `drawn` or the `best`.
+    with the number i of updates, and otherwise what the model predicts after z_<t: by `predictions`, `drawn` from its
+    distribution or the `best`.
 
     By the `decay`, that probability is `k / (k + exp(i / k))` (`inverse_sigmoid`), `1 - i / k` (`linear`) or
     `exp(-i / k)` (`exponential`; the paper's k is exp(-1 / k)), and never less than `least`. No gradient passes

@@ -24,7 +24,8 @@ class TrackedState(NamedTuple):
 class RecurrentTerm(AttentionTerm):
     """`C_tj = cell(C_(t-1),j; input_tj)` at each position, with shared weights; C_(t-1),j are the features.
 
-    The inputs of a step are known only after it, so the next step does the update; the first step sees C_0j.
+    The inputs of a step are known only after it, so the next step does the update; the first step sees C_0j. `size` is
+    the number of features at each position.
     """
 
     updates_unseen = True
