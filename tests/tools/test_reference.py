@@ -75,6 +75,9 @@ QUESTIONS = {  # what a new user types, and the page or section that answers
     "HTTPS": "docs/serve",
     "ONNX": "docs/speed#onnx",
     "Python API": "docs/reference/python",
+    "score sentences": "docs/evaluation#score-sentences",
+    "source factors": "docs/sources",
+    "right-to-left": "docs/report#right-to-left-text",
 }
 
 
