@@ -118,6 +118,13 @@ def remove_accelerators(source: str, target: str) -> tuple[str, str]:
     return kept[0], kept[1]
 
 
+def remove_from_all(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the texts of a unit, the source first and the target last, without their accelerators."""
+    source, *further, target = texts
+    plain_source, plain_target = remove_accelerators(source, target)
+    return plain_source, *(remove_accelerators(source, text)[1] for text in further), plain_target
+
+
 def _mark(text: str) -> _Mark | None:
     if sum(map(text.count, MARKS)) != 1:
         return None

@@ -71,11 +71,10 @@ class Cleaner:
         further languages.
         """
         self.read += 1
-        marked_source, *further, marked_target = map(_one_line, unit.texts)
-        marked = source, target = marked_source, marked_target
+        marked = texts = tuple(map(_one_line, unit.texts))
         if not self.rules.keep_accelerators:
-            source, target = accelerators.remove_accelerators(*marked)
-            further = [accelerators.remove_accelerators(marked_source, text)[1] for text in further]
+            texts = accelerators.remove_from_all(texts)
+        source, *further, target = texts
         short = tuple(text if len(text) <= self.rules.longest else "" for text in further)
         entry = CleanPair(source, target, _one_line(unit.context), unit.state, short)
         for reason, applies in DROPPED.items():
@@ -90,7 +89,7 @@ class Cleaner:
         self.kept += 1
         for what, has in CHANGED.items():
             self.changed[what] += has(unit)
-        self.changed[ACCELERATORS] += (source, target) != marked
+        self.changed[ACCELERATORS] += (source, target) != (marked[0], marked[-1])
         return entry
 
     def check(self) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from dragoman.configuration.data import COLUMNS
 from dragoman.corpus import catalogues, further_languages, objects, parquet, tables, xml
+from dragoman.corpus.accelerators import remove_from_all
 from dragoman.corpus.naming import Columns
 from dragoman.corpus.translation_unit import TranslationState, TranslationUnit
 from dragoman.errors import UserError
@@ -17,12 +18,13 @@ from dragoman.files.reading import existing, shown
 class CorpusFormat(NamedTuple):
     """The reader of a format. `read` yields the units in the named languages, always in the same order;
     `find_languages` returns the two languages of the pairs, the wanted ones if given. Faults raise UserError with the
-    file and the line, or the number of the unit. `packed`: may also be compressed (.gz).
+    file and the line, or the number of the unit. `packed`: may also be compressed (.gz); `strings`: of a program.
     """
 
     read: Callable[[str, Sequence[str]], Iterator[TranslationUnit]]
     languages: Callable[[str, Sequence[str]], Columns]
     packed: bool = True
+    strings: bool = False
 
 
 def read(place: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
@@ -31,12 +33,16 @@ def read(place: str, names: Sequence[str]) -> Iterator[TranslationUnit]:
 
 
 def texts(place: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the texts to train on: fuzzy units count as untranslated, obsolete ones are left out."""
+    """Yield the texts to train on: fuzzy units count as untranslated, obsolete ones are left out, and strings of
+    programs have no accelerators, without which they are translated, too.
+    """
+    strings = _of(place).strings
     for unit in read(place, names):
+        texts = remove_from_all(unit.texts) if strings else unit.texts
         if unit.state is TranslationState.GOOD:
-            yield unit.texts
+            yield texts
         elif unit.state is TranslationState.FUZZY:
-            yield (*unit.texts[:-1], "")
+            yield (*texts[:-1], "")
 
 
 def find_languages(place: str, wanted: Sequence[str] = ()) -> Columns:
@@ -93,12 +99,12 @@ FORMATS = {
     ".tsv": CorpusFormat(tables.read_units, tables.languages),
     ".csv": CorpusFormat(tables.read_units, tables.languages),
     ".jsonl": CorpusFormat(tables.read_units, tables.languages),
-    ".json": CorpusFormat(objects.read, objects.languages),
-    ".po": CorpusFormat(further_languages.read, catalogues.languages),
-    ".mo": CorpusFormat(further_languages.read, catalogues.languages),
+    ".json": CorpusFormat(objects.read, objects.languages, strings=True),
+    ".po": CorpusFormat(further_languages.read, catalogues.languages, strings=True),
+    ".mo": CorpusFormat(further_languages.read, catalogues.languages, strings=True),
     ".tmx": CorpusFormat(xml.read_tmx, xml.tmx_languages),
-    ".xliff": CorpusFormat(xml.read_xliff, xml.xliff_languages),
-    ".xlf": CorpusFormat(xml.read_xliff, xml.xliff_languages),
+    ".xliff": CorpusFormat(xml.read_xliff, xml.xliff_languages, strings=True),
+    ".xlf": CorpusFormat(xml.read_xliff, xml.xliff_languages, strings=True),
     ".parquet": CorpusFormat(parquet.read, parquet.languages, packed=False),
 }
 ENDINGS = (*FORMATS, *(ending + PACKED for ending, corpus_format in FORMATS.items() if corpus_format.packed))

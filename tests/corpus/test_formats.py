@@ -94,7 +94,15 @@ TEXT = st.text(
 @given(pairs=st.lists(st.tuples(TEXT, TEXT), max_size=4))
 def test_any_text_comes_back(name: str, pairs: list[tuple[str, str]], tmp_path: Path) -> None:
     path = written.write(tmp_path, name, pairs)
-    assert list(formats.texts(path, ("en", "de"))) == pairs
+    assert [unit.texts for unit in formats.read(path, ("en", "de"))] == pairs
+
+
+@each_format
+def test_strings_of_programs_are_trained_on_without_accelerators(name: str, tmp_path: Path) -> None:
+    path = written.write(tmp_path, name, [("_File", "&Datei"), ("Use pg_upgrade", "Benutzen Sie pg_upgrade")])
+    of_programs = Path(name).suffix in {".po", ".mo", ".xliff", ".xlf", ".json"}
+    label = ("File", "Datei") if of_programs else ("_File", "&Datei")
+    assert list(formats.texts(path, ("en", "de"))) == [label, ("Use pg_upgrade", "Benutzen Sie pg_upgrade")]
 
 
 PIECES = [
