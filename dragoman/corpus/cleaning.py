@@ -99,11 +99,11 @@ class Cleaner:
             raise UserError(f"no pair is left of {self.read:,} units" + (f" ({reasons})" if reasons else ""))
 
     def __str__(self) -> str:
-        """The counts as a table."""
+        """The counts as a table, without those that are 0."""
         rows = [("units read", self.read)]
-        rows += [(f"- {reason}", count) for reason, count in self.dropped.items()]
+        rows += [(f"- {reason}", count) for reason, count in self.dropped.items() if count]
         rows += [("pairs kept", self.kept)]
-        rows += [(f"  {what}", count) for what, count in self.changed.items()]
+        rows += [(f"  {what}", count) for what, count in self.changed.items() if count]
         return "\n".join(f"{name:<36}{count:>12,}" for name, count in rows)
 
 
