@@ -119,7 +119,11 @@ def remove_accelerators(source: str, target: str) -> tuple[str, str]:
 
 
 def remove_from_all(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the texts of a unit, the source first and the target last, without their accelerators."""
+    """Return the texts of a unit, the source first and the target last, without their accelerators. A text alone, with
+    which none can be compared, stays as it is.
+    """
+    if len(texts) < 2:
+        return tuple(texts)
     source, *further, target = texts
     plain_source, plain_target = remove_accelerators(source, target)
     return plain_source, *(remove_accelerators(source, text)[1] for text in further), plain_target

@@ -38,11 +38,11 @@ def texts(place: str, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """
     strings = _of(place).strings
     for unit in read(place, names):
-        texts = remove_from_all(unit.texts) if strings else unit.texts
+        plain = remove_from_all(unit.texts) if strings else unit.texts
         if unit.state is TranslationState.GOOD:
-            yield texts
+            yield plain
         elif unit.state is TranslationState.FUZZY:
-            yield (*texts[:-1], "")
+            yield (*plain[:-1], "")
 
 
 def find_languages(place: str, wanted: Sequence[str] = ()) -> Columns:

@@ -105,6 +105,11 @@ def test_strings_of_programs_are_trained_on_without_accelerators(name: str, tmp_
     assert list(formats.texts(path, ("en", "de"))) == [label, ("Use pg_upgrade", "Benutzen Sie pg_upgrade")]
 
 
+def test_the_texts_of_one_language_keep_their_accelerators(tmp_path: Path) -> None:
+    path = written.write(tmp_path, "x.xliff", [("_File", "&Datei")])
+    assert list(formats.texts(path, ("de",))) == [("&Datei",)]
+
+
 PIECES = [
     *(rb'msgid msgstr msgctxt msgid_plural msgstr[0] msgstr[1] #~ #, \n " "" "a" \\ \" < > </ /> & &a; <!--'.split()),
     *(b"<tu> </tu> <tuv <seg> </seg> <trans-unit> <segment> <source> <target> </target> <g> { } , 3".split()),
